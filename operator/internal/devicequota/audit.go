@@ -96,17 +96,12 @@ func (n *namespace) audited(p *plan.Program) []audited {
 	var out []audited
 	for _, q := range n.quotas {
 		notes := map[finding]string{}
-		for key, limit := range q.Spec.Hard {
-			resource, ours := strings.CutPrefix(string(key), hardPrefix)
-			hard, exact, counts := p.Hard(resource, limit)
-			if !ours || !counts {
-				continue
+		for _, l := range limits(p, q) {
+			if !l.exact {
+				notes[finding{q.UID, ReasonRounded, l.resource}] = fmt.Sprintf("%s is %s, which is rounded down to whole units", l.key, l.text)
 			}
-			if !exact {
-				notes[finding{q.UID, ReasonRounded, resource}] = fmt.Sprintf("%s is %s, which is rounded down to whole units", key, limit.String())
-			}
-			if u := n.used(q, resource, ""); u.total() > hard {
-				notes[finding{q.UID, ReasonExceeded, resource}] = fmt.Sprintf("%s: in use %d%s, hard %d%s", resource, u.total(), p.Unit(resource), hard, p.Unit(resource))
+			if u := n.used(q, l.resource, ""); u.total() > l.hard {
+				notes[finding{q.UID, ReasonExceeded, l.resource}] = fmt.Sprintf("%s: in use %d%s, hard %d%s", l.resource, u.total(), p.Unit(l.resource), l.hard, p.Unit(l.resource))
 			}
 		}
 		if len(notes) > 0 {

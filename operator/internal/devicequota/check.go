@@ -80,30 +80,41 @@ func (n *namespace) sees(uid types.UID) bool {
 }
 
 func (n *namespace) check(a *question, q *corev1.ResourceQuota, v *Verdict) {
-	for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
-		resource, ours := strings.CutPrefix(string(key), hardPrefix)
-		if !ours {
-			continue
-		}
-		hard, exact, ok := a.program.Hard(resource, q.Spec.Hard[key])
-		if !ok {
-			continue
-		}
-		unsized(q, resource, a.demand, v)
-		wants := a.demand.Totals[resource]
+	for _, l := range limits(a.program, q) {
+		unsized(q, l.resource, a.demand, v)
+		wants := a.demand.Totals[l.resource]
 		if wants == 0 {
 			continue // a Pod that takes nothing fits, however much others have taken
 		}
 		v.limited = true
-		if !exact {
-			hardText := q.Spec.Hard[key]
-			v.Warnings = append(v.Warnings, fmt.Sprintf("quota %q: %s is %s, which was rounded down to whole units", q.Name, key, hardText.String()))
+		if !l.exact {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("quota %q: %s is %s, which was rounded down to whole units", q.Name, l.key, l.text))
 		}
-		if used := n.used(q, resource, a.pod.UID); used.total()+wants > hard {
-			v.Exceeded = append(v.Exceeded, explain(a.program, q.Name, resource, a.demand, &used, hard))
-			v.Resources = append(v.Resources, resource)
+		if used := n.used(q, l.resource, a.pod.UID); used.total()+wants > l.hard {
+			v.Exceeded = append(v.Exceeded, explain(a.program, q.Name, l.resource, a.demand, &used, l.hard))
+			v.Resources = append(v.Resources, l.resource)
 		}
 	}
+}
+
+// limit is one that is ours to enforce.
+type limit struct {
+	key, text, resource string // as the quota has them, and the resource that the key is about
+	hard                int64
+	exact               bool // text is hard, and not more
+}
+
+// limits are those of a quota, by key.
+func limits(p *plan.Program, q *corev1.ResourceQuota) []limit {
+	var list []limit
+	for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
+		resource, ours := strings.CutPrefix(string(key), hardPrefix)
+		written := q.Spec.Hard[key]
+		if hard, exact, counts := p.Hard(resource, written); ours && counts {
+			list = append(list, limit{string(key), written.String(), resource, hard, exact})
+		}
+	}
+	return list
 }
 
 // unsized is about requests whose memory nobody knows yet, where there is a quota for it.

@@ -3,7 +3,6 @@ package devicequota
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -41,19 +40,14 @@ func (e *Engine) Collect(ch chan<- prometheus.Metric) {
 		n.use(program)
 		for _, quota := range slices.Sorted(maps.Keys(n.quotas)) {
 			q := n.quotas[quota]
-			for key, limit := range q.Spec.Hard {
-				resource, ours := strings.CutPrefix(string(key), hardPrefix)
-				hard, _, counts := program.Hard(resource, limit)
-				if !ours || !counts {
-					continue
-				}
-				u := n.used(q, resource, "")
-				gauge(hardDesc, float64(hard), name, quota, resource)
+			for _, l := range limits(program, q) {
+				u := n.used(q, l.resource, "")
+				gauge(hardDesc, float64(l.hard), name, quota, l.resource)
 				for s := range states {
-					gauge(usedDesc, float64(u.amounts[s]), name, quota, resource, s.String())
-					gauge(podsDesc, float64(u.pods[s]), name, quota, resource, s.String())
+					gauge(usedDesc, float64(u.amounts[s]), name, quota, l.resource, s.String())
+					gauge(podsDesc, float64(u.pods[s]), name, quota, l.resource, s.String())
 				}
-				gauge(overDesc, number(u.total() > hard), name, quota, resource)
+				gauge(overDesc, number(u.total() > l.hard), name, quota, l.resource)
 			}
 		}
 		n.mu.Unlock()

@@ -47,26 +47,21 @@ func forecast(program *plan.Program, q *corev1.ResourceQuota, shares []Share) []
 		return !f.match(q)
 	})
 	var lines []string
-	for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
-		resource, ours := strings.CutPrefix(string(key), hardPrefix)
-		hard, _, counts := program.Hard(resource, q.Spec.Hard[key])
-		if !ours || !counts {
-			continue
-		}
-		unit := program.Unit(resource)
+	for _, l := range limits(program, q) {
+		unit := program.Unit(l.resource)
 		var sum int64
 		var groups []string
 		for i := range matching {
 			s := &matching[i]
-			each := s.Totals[resource]
+			each := s.Totals[l.resource]
 			if each <= 0 {
 				continue
 			}
 			sum = min(endless, sum+product(s.Pods, each))
 			groups = append(groups, fmt.Sprintf("%s (%d × %d)", s.Group, s.Pods, each))
 		}
-		if sum > hard {
-			lines = append(lines, fmt.Sprintf("quota %q: %s: at least %d%s for %s, but hard is %d%s: Pods that do not fit will be refused", q.Name, resource, sum, unit, strings.Join(groups, ", "), hard, unit))
+		if sum > l.hard {
+			lines = append(lines, fmt.Sprintf("quota %q: %s: at least %d%s for %s, but hard is %d%s: Pods that do not fit will be refused", q.Name, l.resource, sum, unit, strings.Join(groups, ", "), l.hard, unit))
 		}
 	}
 	return lines

@@ -35,24 +35,19 @@ func (e *Engine) Watch(ctx context.Context, c cache.Cache) error {
 }
 
 func handler[T any](set, remove func(T)) toolscache.ResourceEventHandlerFuncs {
+	pass := func(to func(T), obj any) {
+		if o, ok := obj.(T); ok {
+			to(o)
+		}
+	}
 	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) {
-			if o, ok := obj.(T); ok {
-				set(o)
-			}
-		},
-		UpdateFunc: func(_, obj any) {
-			if o, ok := obj.(T); ok {
-				set(o)
-			}
-		},
+		AddFunc:    func(obj any) { pass(set, obj) },
+		UpdateFunc: func(_, obj any) { pass(set, obj) },
 		DeleteFunc: func(obj any) {
 			if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 				obj = last.Obj
 			}
-			if o, ok := obj.(T); ok {
-				remove(o)
-			}
+			pass(remove, obj)
 		},
 	}
 }

@@ -109,17 +109,9 @@ type Routing struct {
 	Missing bool
 	// Left says that there is a Gateway or an HTTPRoute of the service.
 	Left bool
-	// GatewayReady says that the Gateway is accepted and programmed, GatewayWhy why not, as its status has it, and Addresses where it
-	// takes requests.
-	GatewayReady bool
-	GatewayWhy   string
-	Addresses    []string
-	// RouteReady says that the HTTPRoute as it is now is accepted by the Gateway, with all its backends.
-	RouteReady bool
-	// RouteRefused is why it is not, as its status has it; empty while the Gateway has not looked at it.
-	RouteRefused string
-	// Weights are those of the HTTPRoute by the name of the cluster; nil for no HTTPRoute.
-	Weights map[string]int32
+	// GatewayState and RouteState are those of the objects; zero for none, so that Weights are nil without an HTTPRoute.
+	rayservice.GatewayState
+	rayservice.RouteState
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -142,11 +142,9 @@ func (s *step) inSteps() bool {
 
 // promote makes the new cluster the active one when the Services lead to it.
 func (s *step) promote() {
-	p := s.pendingName()
-	if p == "" || s.inSteps() || s.in.HeadService != p || s.in.ServeService != p {
-		return
+	if s.serving() && s.in.HeadService == s.in.ServeService {
+		s.makeActive()
 	}
-	s.makeActive()
 }
 
 func (s *step) makeActive() {
@@ -264,16 +262,13 @@ func (s *step) services() {
 // ready reports whether the Services may lead to the new cluster. To one of which no Pod takes requests they do so only where nothing is
 // lost by it.
 func (s *step) ready(name string, c *Cluster) bool {
-	v := c.Serve
-	if !c.HeadReady || !v.current() || !v.running() || s.due(v) {
+	v, a := c.Serve, s.active()
+	switch {
+	case !c.HeadReady || !v.current() || !v.running() || s.due(v):
 		s.waits = waitsFor(name, c)
-		return false
-	}
-	if !s.in.Strategy.Steps && s.of(name).TargetCapacity != nil && (v.Capacity != s.ownCapacity(false, v) || !v.Settled) { // an upgrade in steps was left
+	case !s.in.Strategy.Steps && s.of(name).TargetCapacity != nil && (v.Capacity != s.ownCapacity(false, v) || !v.Settled): // an upgrade in steps was left
 		s.waits = "cluster " + name + " has not all replicas yet"
-		return false
-	}
-	if a := s.active(); a != nil && a.Pods > 0 {
+	case a != nil && a.Pods > 0:
 		s.waits = s.unreachable(name, c)
 	}
 	return s.waits == ""

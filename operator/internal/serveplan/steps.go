@@ -14,26 +14,19 @@ import (
 // rollback finds out whether an upgrade in steps goes back: when the spec is no longer that of the new cluster. It goes back to the old one
 // first even if the spec is not that of the old one either, so that there are never three.
 func (s *step) rollback() {
-	rolling := s.is(rayv1.RayServiceRollbackInProgress)
+	const kind = rayv1.RayServiceRollbackInProgress
 	a, p := s.active(), s.pending()
+	if !s.inSteps() && s.in.Strategy.Steps && s.pendingName() != "" && s.is(rayv1.RayServiceUpgradeInProgress) {
+		s.plan.RollbackImpossible = s.activeName()
+	}
+	forward := !s.inSteps() || a.Match != rayservice.Same && p != nil && p.Match != rayservice.Different
 	switch {
-	case !s.inSteps():
-		if s.in.Strategy.Steps && s.pendingName() != "" && s.is(rayv1.RayServiceUpgradeInProgress) {
-			s.plan.RollbackImpossible = s.activeName()
-		}
-		if rolling {
-			s.remove(rayv1.RayServiceRollbackInProgress)
-		}
+	case forward != s.is(kind): // as it is already
+	case forward:
+		s.remove(kind)
 	case a.Match == rayservice.Same:
-		if !rolling {
-			s.setRollback("the spec is that of cluster " + s.activeName() + " again")
-		}
-	case p == nil:
-	case p.Match != rayservice.Different:
-		if rolling {
-			s.remove(rayv1.RayServiceRollbackInProgress)
-		}
-	case !rolling:
+		s.setRollback("the spec is that of cluster " + s.activeName() + " again")
+	case p != nil:
 		s.setRollback("the spec is neither that of cluster " + s.activeName() + " nor that of " + s.pendingName())
 	}
 }
@@ -70,18 +63,19 @@ func (s *step) upgrade() {
 	if move.After > 0 {
 		s.lookAt(s.in.Now.Add(move.After))
 	}
-	s.plan.Route = []Backend{{s.activeName(), 100}}
 	switch {
 	case move.Complete:
 		s.makeActive()
 		s.remove(rayv1.RayServiceRollbackInProgress)
-		s.plan.Route = []Backend{{s.activeName(), 100}}
 	case move.RolledBack:
 		s.st.PendingServiceStatus = rayv1.RayServiceStatus{}
 		s.remove(rayv1.RayServiceRollbackInProgress)
 		s.plan.After = soon
 	default:
 		s.share(move)
+	}
+	if s.plan.Route == nil {
+		s.plan.Route = []Backend{{s.activeName(), 100}}
 	}
 }
 

@@ -102,8 +102,9 @@ func (s *story) input() Input {
 		in.Children = 2
 	}
 	in.Routing = Routing{
-		Missing: s.missing, Left: s.left, GatewayReady: !s.missing && s.left, Addresses: []string{"10.0.0.1"}, RouteReady: !s.now.Before(s.settles) && s.refused == "",
-		RouteRefused: s.refused, Weights: maps.Clone(s.weights),
+		Missing: s.missing, Left: s.left,
+		GatewayState: rayservice.GatewayState{GatewayReady: !s.missing && s.left, Addresses: []string{"10.0.0.1"}},
+		RouteState:   rayservice.RouteState{RouteReady: !s.now.Before(s.settles) && s.refused == "", RouteRefused: s.refused, Weights: maps.Clone(s.weights)},
 	}
 	if s.left {
 		in.Children++

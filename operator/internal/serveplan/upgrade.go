@@ -1,6 +1,9 @@
 package serveplan
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Shares are capacity and traffic of the two clusters of an upgrade in steps, in percent. The traffic of both is 100.
 type Shares struct{ ActiveCapacity, PendingCapacity, PendingTraffic int32 }
@@ -54,106 +57,75 @@ func (u Upgrade) Next() Move {
 	case u.PendingTraffic == 100 && (u.ActiveCapacity == 0 || u.ActiveDown && u.PendingCapacity == 100 && u.ServiceWaits == ""):
 		m.Complete = true // what is down has no capacity, and may never say that it has less
 	case u.PendingDown && !u.ActiveDown && (u.PendingTraffic > 0 || u.activeTraffic() > u.ActiveCapacity):
-		u.rescue(&m)
+		m.give(0, &m.ActiveCapacity)
 		m.Waits = "the new cluster takes no requests; the old one gets them"
 	case u.ActiveDown && !u.PendingDown:
-		u.replace(&m)
+		if m.Waits = u.ServiceWaits; m.give(100, &m.PendingCapacity) {
+			m.Waits = "the old cluster takes no requests; the new one gets them"
+		}
 	default:
-		u.forward(&m)
+		u.shift(&m)
 	}
 	return m
 }
 
-func (u Upgrade) forward(m *Move) {
+func (u Upgrade) backward(m *Move) {
 	switch {
-	case u.PendingCapacity != u.PendingTraffic:
-		if u.PendingWaits != "" {
-			m.Waits = u.PendingWaits
-			return
-		}
-		if u.mayMove(m) {
-			m.PendingTraffic = min(100, u.PendingTraffic+u.Step, u.PendingCapacity)
+	case u.ActiveCapacity == 100 && u.PendingTraffic == 0 && (u.PendingDown || u.PendingGone || u.PendingCapacity == 0):
+		m.RolledBack = true
+	case u.PendingDown && !u.ActiveDown:
+		m.give(0, &m.ActiveCapacity)
+	default:
+		u.shift(m)
+	}
+}
+
+// give gives one cluster all, without steps: what the other one gets is lost. With KubeRay an upgrade and a rollback wait for a cluster for
+// ever that will not come back. Capacity follows the traffic: the head that has to be asked for it may be away. It reports whether there was
+// anything left to give.
+func (m *Move) give(pendingTraffic int32, capacity *int32) bool {
+	if m.PendingTraffic != pendingTraffic {
+		m.PendingTraffic = pendingTraffic
+		return true
+	}
+	given := *capacity < 100
+	*capacity = 100
+	return given
+}
+
+// shift goes one step on from the cluster that loses to the one that gains, which in a rollback is the old one. No cluster loses capacity
+// that it has traffic for, as it does with KubeRay in a rollback.
+func (u Upgrade) shift(m *Move) {
+	gains, loses, waits := &m.PendingCapacity, &m.ActiveCapacity, u.PendingWaits
+	traffic := u.PendingTraffic // of the one that gains
+	if u.Rollback {
+		gains, loses, waits, traffic = loses, gains, u.ActiveWaits, u.activeTraffic()
+		u.ServiceWaits, u.PendingDeployed = "", true // the old cluster keeps the Service, and its configuration
+	}
+	switch {
+	case *gains != traffic:
+		if m.Waits = cmp.Or(waits, u.Unrouted); m.Waits == "" && u.drained(m) {
+			traffic = min(100, traffic+u.Step, *gains)
 		}
 	case u.Unrouted != "":
 		m.Waits = u.Unrouted
-	case u.PendingTraffic == 100 && u.ServiceWaits != "":
+	case traffic == 100 && u.ServiceWaits != "":
 		m.Waits = u.ServiceWaits
-	case u.ActiveCapacity+u.PendingCapacity > 100:
+	case *gains+*loses > 100:
 		if u.drained(m) {
-			m.ActiveCapacity = max(u.activeTraffic(), u.ActiveCapacity-u.Surge)
+			*loses = max(100-traffic, *loses-u.Surge)
 		}
 	case !u.PendingDeployed:
 		m.Waits = "the new cluster has no applications yet"
 	default:
-		m.PendingCapacity = min(100, u.PendingCapacity+u.Surge)
+		*gains = min(100, *gains+u.Surge)
 	}
-	u.stuck(m)
-}
-
-func (u Upgrade) backward(m *Move) {
-	if u.ActiveCapacity == 100 && u.PendingTraffic == 0 && (u.PendingDown || u.PendingGone || u.PendingCapacity == 0) {
-		m.RolledBack = true
-		return
+	if m.PendingTraffic = traffic; u.Rollback {
+		m.PendingTraffic = 100 - traffic
 	}
-	if u.PendingDown && !u.ActiveDown {
-		u.rescue(m)
-		return
+	if m.Shares == u.Shares && m.Waits == "" { // the options of the user lead nowhere
+		m.Waits = "maxSurgePercent or stepSizePercent is 0"
 	}
-	switch {
-	case u.activeTraffic() != u.ActiveCapacity:
-		if u.ActiveWaits != "" {
-			m.Waits = u.ActiveWaits
-			return
-		}
-		if u.mayMove(m) {
-			m.PendingTraffic = 100 - min(100, u.activeTraffic()+u.Step, u.ActiveCapacity)
-		}
-	case u.Unrouted != "":
-		m.Waits = u.Unrouted
-	case u.ActiveCapacity+u.PendingCapacity > 100:
-		if u.drained(m) {
-			m.PendingCapacity = max(u.PendingTraffic, u.PendingCapacity-u.Surge) // KubeRay takes capacity that has traffic
-		}
-	default:
-		m.ActiveCapacity = min(100, u.ActiveCapacity+u.Surge)
-	}
-	u.stuck(m)
-}
-
-// rescue gives the old cluster all, without steps: what the new one gets is lost. With KubeRay an upgrade and a rollback wait for a
-// cluster for ever that will not come back. Capacity follows the traffic: the head that has to be asked for it may be away.
-func (u Upgrade) rescue(m *Move) {
-	switch {
-	case u.PendingTraffic > 0:
-		m.PendingTraffic = 0
-	case u.ActiveCapacity < 100:
-		m.ActiveCapacity = 100
-	default:
-		m.Waits = "the new cluster takes no requests"
-	}
-}
-
-// replace gives the new cluster all, without steps: what the old one gets is lost.
-func (u Upgrade) replace(m *Move) {
-	switch {
-	case u.PendingTraffic < 100:
-		m.PendingTraffic = 100
-	case u.PendingCapacity < 100:
-		m.PendingCapacity = 100
-	default:
-		m.Waits = u.ServiceWaits
-		return
-	}
-	m.Waits = "the old cluster takes no requests; the new one gets them"
-}
-
-// mayMove reports whether traffic can be moved now.
-func (u Upgrade) mayMove(m *Move) bool {
-	if u.Unrouted != "" {
-		m.Waits = u.Unrouted
-		return false
-	}
-	return u.drained(m)
 }
 
 // drained reports whether the interval since the last move is over. Capacity that lost its traffic waits for it as well: data planes learn
@@ -167,11 +139,4 @@ func (u Upgrade) drained(m *Move) bool {
 		return false
 	}
 	return true
-}
-
-// stuck says so when the options of the user lead nowhere.
-func (u Upgrade) stuck(m *Move) {
-	if m.Shares == u.Shares && m.Waits == "" {
-		m.Waits = "maxSurgePercent or stepSizePercent is 0"
-	}
 }

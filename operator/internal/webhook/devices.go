@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"reflect"
-	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -116,11 +115,7 @@ func keepFacts(k kind, req admission.Request) []jsonpatch.Operation {
 	if !ok1 || !ok2 {
 		return nil
 	}
-	var ops []jsonpatch.Operation
-	for _, op := range devicefacts.Restore(was, is) {
-		ops = append(ops, jsonpatch.NewOperation(op.Op, op.Path, op.Value))
-	}
-	return slices.Clip(ops)
+	return devicefacts.Restore(was, is)
 }
 
 // managerOf is the field manager of the request. Options of updates and patches have it in the same place.

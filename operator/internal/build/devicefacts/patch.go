@@ -5,18 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"gomodules.xyz/jsonpatch/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
-
-// Operation is one of a JSON patch.
-type Operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
 
 // Patch is the JSON patch, for the field manager Manager, that makes these the facts of the object; nil if there is nothing to do. Keys that users
 // have set stay as they are, and are theirs alone from then on. The patch is for this version of the object.
@@ -49,13 +43,13 @@ func Patch(rc *rayv1.RayCluster, want Facts) ([]byte, error) {
 		return nil, nil
 	}
 	// A conflict, and not a lost update, when somebody was faster: places are found by index.
-	ops := append(e.ops, Operation{Op: "replace", Path: "/metadata/resourceVersion", Value: rc.ResourceVersion})
+	ops := append(e.ops, jsonpatch.NewOperation("replace", "/metadata/resourceVersion", rc.ResourceVersion))
 	return json.Marshal(ops)
 }
 
 // Restore is what puts facts back that an update is about to drop, because it replaces whole lists as client-side apply does. It takes facts away that
 // stand in the way of what the update brings. What comes first is before.
-func Restore(before, after *rayv1.RayCluster) []Operation {
+func Restore(before, after *rayv1.RayCluster) []jsonpatch.Operation {
 	stored := Stored(before)
 	if len(stored) == 0 {
 		return nil
@@ -115,7 +109,7 @@ func fateOf(after *rayv1.RayCluster, k Key) fate {
 // edit collects operations on an object.
 type edit struct {
 	rc   *rayv1.RayCluster
-	ops  []Operation
+	ops  []jsonpatch.Operation
 	left map[string]int // keys in the map at a pointer
 }
 
@@ -136,10 +130,10 @@ func (e *edit) keys(k Key) (pointer string, n int) {
 func (e *edit) set(k Key, value string) {
 	pointer, n := e.keys(k)
 	if n < 0 {
-		e.ops = append(e.ops, Operation{Op: "add", Path: pointer, Value: map[string]string{}})
+		e.ops = append(e.ops, jsonpatch.NewOperation("add", pointer, map[string]string{}))
 		n = 0
 	}
-	e.ops = append(e.ops, Operation{Op: "add", Path: pointer + "/" + escape.Replace(k.Name), Value: value})
+	e.ops = append(e.ops, jsonpatch.NewOperation("add", pointer+"/"+escape.Replace(k.Name), value))
 	e.left[pointer] = n + 1
 }
 
@@ -147,11 +141,11 @@ func (e *edit) set(k Key, value string) {
 func (e *edit) remove(k Key, andMap bool) {
 	pointer, n := e.keys(k)
 	if n == 1 && andMap {
-		e.ops = append(e.ops, Operation{Op: "remove", Path: pointer})
+		e.ops = append(e.ops, jsonpatch.NewOperation("remove", pointer, nil))
 		e.left[pointer] = -1
 		return
 	}
-	e.ops = append(e.ops, Operation{Op: "remove", Path: pointer + "/" + escape.Replace(k.Name)})
+	e.ops = append(e.ops, jsonpatch.NewOperation("remove", pointer+"/"+escape.Replace(k.Name), nil))
 	e.left[pointer] = n - 1
 }
 
@@ -159,12 +153,12 @@ func (e *edit) remove(k Key, andMap bool) {
 func (e *edit) own(at int, set *fieldpath.Set) error {
 	path := fmt.Sprint("/metadata/managedFields/", at)
 	if set.Empty() {
-		e.ops = append(e.ops, Operation{Op: "remove", Path: path})
+		e.ops = append(e.ops, jsonpatch.NewOperation("remove", path, nil))
 		return nil
 	}
 	raw, err := encode(set)
 	if err == nil {
-		e.ops = append(e.ops, Operation{Op: "replace", Path: path + "/fieldsV1", Value: raw})
+		e.ops = append(e.ops, jsonpatch.NewOperation("replace", path+"/fieldsV1", raw))
 	}
 	return err
 }
@@ -180,9 +174,9 @@ func (e *edit) give(entry metav1.ManagedFieldsEntry, is ownership, set *fieldpat
 	}
 	entry.FieldsV1 = metav1.NewFieldsV1(string(raw))
 	if len(e.rc.ManagedFields) == 0 {
-		e.ops = append(e.ops, Operation{Op: "add", Path: "/metadata/managedFields", Value: []metav1.ManagedFieldsEntry{}})
+		e.ops = append(e.ops, jsonpatch.NewOperation("add", "/metadata/managedFields", []metav1.ManagedFieldsEntry{}))
 	}
-	e.ops = append(e.ops, Operation{Op: "add", Path: "/metadata/managedFields/-", Value: entry})
+	e.ops = append(e.ops, jsonpatch.NewOperation("add", "/metadata/managedFields/-", entry))
 	return nil
 }
 

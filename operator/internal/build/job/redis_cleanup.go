@@ -6,7 +6,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -102,21 +101,13 @@ func replaceWork(c *corev1.Container, shell []string) {
 	c.RestartPolicy, c.RestartPolicyRules, c.ResizePolicy = nil, nil, nil
 	c.Ports = nil // a port of the host may be taken by a worker
 
-	amounts := corev1.ResourceList{
-		corev1.ResourceCPU:    resource.MustParse("200m"),
-		corev1.ResourceMemory: resource.MustParse("256Mi"),
-	}
-	c.Resources = corev1.ResourceRequirements{Requests: amounts, Limits: amounts.DeepCopy()}
+	c.Resources = pod.FixedResources("200m", "256Mi")
 
 	// A minute for a Redis that is restarting.
-	retries := []corev1.EnvVar{
+	c.Env = pod.Override(c.Env, []corev1.EnvVar{
 		{Name: "RAY_redis_db_connect_retries", Value: "120"},
 		{Name: "RAY_redis_db_connect_wait_milliseconds", Value: "500"},
-	}
-	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool {
-		return v.Name == retries[0].Name || v.Name == retries[1].Name
 	})
-	c.Env = append(c.Env, retries...)
 }
 
 // redisCleanupLine goes through a shell: no single quotes in the script.

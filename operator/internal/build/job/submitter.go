@@ -3,11 +3,9 @@ package job
 import (
 	"errors"
 	"maps"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -87,15 +85,8 @@ func submitterTemplate(job *rayv1.RayJob, rc *rayv1.RayCluster) (*corev1.PodTemp
 // submitterContainer asks for amounts that Kueue counts on.
 func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
 	c := corev1.Container{
-		Name: rayv1.ContainerJobSubmitter,
-		Resources: corev1.ResourceRequirements{
-			Requests: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("200Mi"),
-			},
-			Limits: corev1.ResourceList{
-				corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi"),
-			},
-		},
+		Name:      rayv1.ContainerJobSubmitter,
+		Resources: corev1.ResourceRequirements{Requests: pod.Amounts("500m", "200Mi"), Limits: pod.Amounts("1", "1Gi")},
 	}
 	if head := rc.Spec.HeadGroupSpec.Template.Spec.Containers; len(head) > 0 {
 		c.Image = head[0].Image
@@ -105,15 +96,11 @@ func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
 
 // addSubmitterEnv tells a submitter, also one of the user's own making, what to submit and where.
 func addSubmitterEnv(c *corev1.Container, job *rayv1.RayJob) {
-	env := []corev1.EnvVar{
+	c.Env = pod.Override(c.Env, []corev1.EnvVar{
 		{Name: "PYTHONUNBUFFERED", Value: "1"},
 		{Name: "RAY_DASHBOARD_ADDRESS", Value: job.Status.DashboardURL},
 		{Name: "RAY_JOB_SUBMISSION_ID", Value: job.Status.JobId},
-	}
-	c.Env = slices.DeleteFunc(c.Env, func(user corev1.EnvVar) bool {
-		return slices.ContainsFunc(env, func(v corev1.EnvVar) bool { return v.Name == user.Name })
 	})
-	c.Env = append(c.Env, env...)
 }
 
 // shell ends with the first command that fails, which pod.Shell does not.

@@ -1,13 +1,11 @@
 package pod
 
 import (
-	"cmp"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/secret"
 )
 
 // EnvAuthToken is the variable that Ray takes its token from.
@@ -40,7 +38,7 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 			continue
 		}
 		env.setDefault(corev1.EnvVar{Name: EnvAuthToken, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: n.authSecret()},
+			LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name(n.rc)},
 			Key:                  rayv1.AuthTokenSecretKey,
 		}}})
 	}
@@ -50,8 +48,4 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}},
 		}})
 	}
-}
-
-func (n *node) authSecret() string {
-	return cmp.Or(ptr.Deref(n.rc.Spec.AuthOptions.SecretName, ""), names.AuthSecret(n.rc.Name))
 }

@@ -50,7 +50,7 @@ func (n *node) newAutoscaler(ray *corev1.Container) *corev1.Container {
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         Shell(n.o.LoginShell),
 		Args:            []string{autoscalerCommand},
-		Resources:       fixedResources("500m", "512Mi"),
+		Resources:       FixedResources("500m", "512Mi"),
 		Env: []corev1.EnvVar{
 			clusterName(),
 			clusterNamespace(),
@@ -77,7 +77,7 @@ func (n *node) addAutoscalerOptions(c *corev1.Container) {
 	}
 	c.Resources = ptr.Deref(o.Resources, c.Resources)
 	c.SecurityContext = o.SecurityContext
-	environment{&c.Env}.override(o.Env)
+	c.Env = Override(c.Env, o.Env)
 	c.EnvFrom = o.EnvFrom
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {
 		return mountAt(o.VolumeMounts, m.MountPath) != nil
@@ -85,13 +85,13 @@ func (n *node) addAutoscalerOptions(c *corev1.Container) {
 	c.VolumeMounts = append(c.VolumeMounts, o.VolumeMounts...)
 }
 
-// fixedResources are requests and limits alike.
-func fixedResources(cpu, memory string) corev1.ResourceRequirements {
-	return corev1.ResourceRequirements{Requests: amounts(cpu, memory), Limits: amounts(cpu, memory)}
+// FixedResources are requests and limits alike.
+func FixedResources(cpu, memory string) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: Amounts(cpu, memory), Limits: Amounts(cpu, memory)}
 }
 
-// amounts is a list of CPU and memory.
-func amounts(cpu, memory string) corev1.ResourceList {
+// Amounts is a list of CPU and memory.
+func Amounts(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(cpu),
 		corev1.ResourceMemory: resource.MustParse(memory),

@@ -30,11 +30,10 @@ func (e environment) set(v corev1.EnvVar) {
 	*e.vars = (*e.vars)[:i+1+len(after)]
 }
 
-// override puts the user's variables behind all others, in his order, so that they may refer to each other, and drops
-// those of the operator that have the same names.
-func (e environment) override(user []corev1.EnvVar) {
-	*e.vars = slices.DeleteFunc(*e.vars, func(o corev1.EnvVar) bool { return environment{&user}.index(o.Name) >= 0 })
-	*e.vars = append(*e.vars, user...)
+// Override puts the variables of top behind those of under, in their order, so that they may refer to each other, and drops those that have
+// the same names.
+func Override(under, top []corev1.EnvVar) []corev1.EnvVar {
+	return append(slices.DeleteFunc(under, func(o corev1.EnvVar) bool { return environment{&top}.index(o.Name) >= 0 }), top...)
 }
 
 // setDefault leaves a variable of the user alone, even an empty one. What comes in through envFrom is not seen.

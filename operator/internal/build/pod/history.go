@@ -47,11 +47,11 @@ func (n *node) newCollector(params map[string]string) *corev1.Container {
 		Name:            rayv1.ContainerHistoryCollector,
 		Image:           ptr.Deref(o.Image, ""),
 		ImagePullPolicy: cmp.Or(ptr.Deref(o.ImagePullPolicy, ""), corev1.PullIfNotPresent),
-		Resources:       corev1.ResourceRequirements{Requests: amounts("50m", "64Mi"), Limits: amounts("200m", "256Mi")},
+		Resources:       corev1.ResourceRequirements{Requests: Amounts("50m", "64Mi"), Limits: Amounts("200m", "256Mi")},
 		Env:             n.collectorEnv(params),
 	}
 	c.Resources = ptr.Deref(o.Resources, c.Resources)
-	environment{&c.Env}.override(o.Env)
+	c.Env = Override(c.Env, o.Env)
 	return c
 }
 

@@ -28,7 +28,7 @@ func (n *node) newHeadWait(user *corev1.Container) *corev1.Container {
 		Env:             c.Env,
 		EnvFrom:         c.EnvFrom,
 		VolumeMounts:    c.VolumeMounts,
-		Resources:       fixedResources("200m", "256Mi"),
+		Resources:       FixedResources("200m", "256Mi"),
 	}
 }
 

@@ -24,24 +24,10 @@ func (n *node) addProbes(ray *corev1.Container, params map[string]string) {
 	}
 	health := n.healthCheck(params)
 	if ray.LivenessProbe == nil {
-		ray.LivenessProbe = &corev1.Probe{
-			ProbeHandler:        health,
-			InitialDelaySeconds: 30,
-			TimeoutSeconds:      timeout,
-			PeriodSeconds:       5,
-			SuccessThreshold:    1,
-			FailureThreshold:    120,
-		}
+		ray.LivenessProbe = probe(health, 30, timeout, 120)
 	}
 	if ray.ReadinessProbe == nil {
-		ray.ReadinessProbe = &corev1.Probe{
-			ProbeHandler:        *health.DeepCopy(),
-			InitialDelaySeconds: 10,
-			TimeoutSeconds:      timeout,
-			PeriodSeconds:       5,
-			SuccessThreshold:    1,
-			FailureThreshold:    10,
-		}
+		ray.ReadinessProbe = probe(*health.DeepCopy(), 10, timeout, 10)
 		if !n.isHead() && n.ofRayService() {
 			// A worker whose proxy does not answer must leave the serve Service at once.
 			ray.ReadinessProbe.ProbeHandler = execAll(
@@ -50,6 +36,12 @@ func (n *node) addProbes(ray *corev1.Container, params map[string]string) {
 			)
 			ray.ReadinessProbe.FailureThreshold = 1
 		}
+	}
+}
+
+func probe(handler corev1.ProbeHandler, delay, timeout, failures int32) *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler: handler, InitialDelaySeconds: delay, TimeoutSeconds: timeout, PeriodSeconds: 5, SuccessThreshold: 1, FailureThreshold: failures,
 	}
 }
 

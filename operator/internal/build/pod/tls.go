@@ -62,7 +62,7 @@ func (n *node) newCertificateWait(ray *corev1.Container) *corev1.Container {
 		SecurityContext: ray.SecurityContext.DeepCopy(),
 		Env:             []corev1.EnvVar{field("POD_IP", "status.podIP")},
 		VolumeMounts:    []corev1.VolumeMount{tlsMount()},
-		Resources:       fixedResources("50m", "64Mi"),
+		Resources:       FixedResources("50m", "64Mi"),
 	}
 }
 

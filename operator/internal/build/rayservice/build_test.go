@@ -160,16 +160,16 @@ func TestRouting(t *testing.T) {
 		"of another Gateway": {set("other", "True", "True", 3), false},
 		"no status as it is": {&unstructured.Unstructured{Object: map[string]any{"status": 7}}, false},
 	} {
-		if got := StateOfRoute(tc.route, "demo-gateway").Ready; got != tc.want {
+		if got := StateOfRoute(tc.route, "demo-gateway").RouteReady; got != tc.want {
 			t.Errorf("%s: %t, want %t", name, got, tc.want)
 		}
 	}
 	g := Gateway(rs)
-	if StateOfGateway(g).Ready {
+	if StateOfGateway(g).GatewayReady {
 		t.Error("a Gateway without a status is ready")
 	}
 	g.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Accepted", "status": "True"}, map[string]any{"type": "Programmed", "status": "True"}}}
-	if !StateOfGateway(g).Ready {
+	if !StateOfGateway(g).GatewayReady {
 		t.Error("the Gateway is not ready")
 	}
 }

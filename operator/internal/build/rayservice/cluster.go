@@ -28,7 +28,7 @@ func Cluster(rs *rayv1.RayService, name string, o Options) *rayv1.RayCluster {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            name,
 			Namespace:       rs.Namespace,
-			Labels:          clusterLabels(rs),
+			Labels:          over(maps.Clone(rs.Labels), origin(rs.Name)),
 			Annotations:     clusterAnnotations(rs),
 			OwnerReferences: []metav1.OwnerReference{controller(rs)},
 		},
@@ -87,13 +87,6 @@ func over(under, top map[string]string) map[string]string {
 	}
 	maps.Copy(under, top)
 	return under
-}
-
-func clusterLabels(rs *rayv1.RayService) map[string]string {
-	labels := map[string]string{}
-	maps.Copy(labels, rs.Labels)
-	maps.Copy(labels, origin(rs.Name))
-	return labels
 }
 
 // clusterAnnotations leaves out what kubectl remembers for itself, and the annotation by which a plain cluster asks for a serve Service:

@@ -19,9 +19,9 @@ const serveSuffix = "-serve-svc"
 // GatewayState is what the status of a Gateway says. Its status may be of an earlier version of it: what KubeRay and this operator write of it
 // does not change while it is used.
 type GatewayState struct {
-	// Ready says that it is accepted and programmed, and Why what keeps it from that; empty while nobody has looked at it.
-	Ready bool
-	Why   string
+	// GatewayReady says that it is accepted and programmed, and GatewayWhy what keeps it from that; empty while nobody has looked at it.
+	GatewayReady bool
+	GatewayWhy   string
 	// Addresses are where it takes requests, sorted.
 	Addresses []string
 }
@@ -32,12 +32,12 @@ func StateOfGateway(u *unstructured.Unstructured) GatewayState {
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
 		return GatewayState{}
 	}
-	st := GatewayState{Ready: true}
+	st := GatewayState{GatewayReady: true}
 	for _, kind := range []gatewayv1.GatewayConditionType{gatewayv1.GatewayConditionAccepted, gatewayv1.GatewayConditionProgrammed} {
 		c := meta.FindStatusCondition(g.Status.Conditions, string(kind))
-		st.Ready = st.Ready && c != nil && c.Status == metav1.ConditionTrue
-		if c != nil && c.Status != metav1.ConditionTrue && st.Why == "" {
-			st.Why = text(c)
+		st.GatewayReady = st.GatewayReady && c != nil && c.Status == metav1.ConditionTrue
+		if c != nil && c.Status != metav1.ConditionTrue && st.GatewayWhy == "" {
+			st.GatewayWhy = text(c)
 		}
 	}
 	for _, a := range g.Status.Addresses {
@@ -51,11 +51,11 @@ func StateOfGateway(u *unstructured.Unstructured) GatewayState {
 type RouteState struct {
 	// Weights are the shares of the traffic by the name of the cluster. A backend without a weight has 1, as for the Gateway API.
 	Weights map[string]int32
-	// Ready says that the Gateway has accepted the HTTPRoute as it is now, with all its backends. An implementation that does not say which
+	// RouteReady says that the Gateway has accepted the HTTPRoute as it is now, with all its backends. An implementation that does not say which
 	// version it has looked at is taken at its word.
-	Ready bool
-	// Refused is why the Gateway does not accept it as it is now, or one of its backends; empty if it does, or has not looked at it.
-	Refused string
+	RouteReady bool
+	// RouteRefused is why the Gateway does not accept it as it is now, or one of its backends; empty if it does, or has not looked at it.
+	RouteRefused string
 }
 
 // StateOfRoute reads an HTTPRoute and what the Gateway of the name says of it. One that cannot be read has no weights.
@@ -77,7 +77,7 @@ func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
 			continue
 		}
 		accepted, refused := accepts(&p, r.Generation)
-		st.Ready, st.Refused = st.Ready || accepted, cmp.Or(st.Refused, refused)
+		st.RouteReady, st.RouteRefused = st.RouteReady || accepted, cmp.Or(st.RouteRefused, refused)
 	}
 	return st
 }

@@ -119,7 +119,7 @@ func TestKeepGateway(t *testing.T) {
 func TestWhatTheGatewaySays(t *testing.T) {
 	rs := &rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo"}}
 	g := Gateway(rs)
-	if got := StateOfGateway(g).Why; got != "" {
+	if got := StateOfGateway(g).GatewayWhy; got != "" {
 		t.Errorf("without a status: %q", got)
 	}
 	g.Object["status"] = map[string]any{
@@ -129,7 +129,7 @@ func TestWhatTheGatewaySays(t *testing.T) {
 		},
 		"addresses": []any{map[string]any{"value": "b.example.com"}, map[string]any{"value": "10.0.0.1"}},
 	}
-	if got, want := StateOfGateway(g).Why, "Programmed is False (AddressNotAssigned) no address"; got != want {
+	if got, want := StateOfGateway(g).GatewayWhy, "Programmed is False (AddressNotAssigned) no address"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if diff := cmp.Diff([]string{"10.0.0.1", "b.example.com"}, StateOfGateway(g).Addresses); diff != "" {
@@ -146,12 +146,12 @@ func TestWhatTheGatewaySays(t *testing.T) {
 	}
 	for seen, want := range map[int64]string{3: "ResolvedRefs is False (BackendNotFound)", 2: ""} {
 		refuse(seen)
-		if got := StateOfRoute(route, "demo-gateway").Refused; got != want {
+		if got := StateOfRoute(route, "demo-gateway").RouteRefused; got != want {
 			t.Errorf("refused at generation %d: %q, want %q", seen, got, want)
 		}
 	}
 	broken := &unstructured.Unstructured{Object: map[string]any{"status": 7}}
-	if StateOfGateway(broken).Why+StateOfRoute(broken, "demo-gateway").Refused != "" || StateOfGateway(broken).Addresses != nil {
+	if StateOfGateway(broken).GatewayWhy+StateOfRoute(broken, "demo-gateway").RouteRefused != "" || StateOfGateway(broken).Addresses != nil {
 		t.Error("a status that is none says something")
 	}
 }

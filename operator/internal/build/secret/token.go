@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"encoding/base64"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,22 +15,26 @@ import (
 // TokenBytes is how many random bytes a token is made of.
 const TokenBytes = 32
 
-// Needed reports whether the cluster needs a Secret of the operator's making: its APIs ask for a token that neither Kubernetes
-// nor a Secret of the user provides. Where KubeRay 1.7 makes a Secret for an empty mode as well, which nothing then uses,
-// empty is disabled here.
-func Needed(rc *rayv1.RayCluster) bool {
-	a := rc.Spec.AuthOptions
-	return a != nil && a.Mode == rayv1.AuthModeToken &&
-		!ptr.Deref(a.EnableK8sTokenAuth, false) && ptr.Deref(a.SecretName, "") == ""
-}
-
-// UserProvided is the name of the user-provided Secret with the token, "" if there is none.
-func UserProvided(rc *rayv1.RayCluster) string {
+// Name is the name of the Secret with the token that the APIs of the cluster ask for; "" if they ask for none, or have Kubernetes check it.
+func Name(rc *rayv1.RayCluster) string {
 	a := rc.Spec.AuthOptions
 	if a == nil || a.Mode != rayv1.AuthModeToken || ptr.Deref(a.EnableK8sTokenAuth, false) {
 		return ""
 	}
-	return ptr.Deref(a.SecretName, "")
+	return cmp.Or(ptr.Deref(a.SecretName, ""), names.AuthSecret(rc.Name))
+}
+
+// Needed reports whether the cluster needs a Secret of the operator's making: its APIs ask for a token that neither Kubernetes
+// nor a Secret of the user provides. Where KubeRay 1.7 makes a Secret for an empty mode as well, which nothing then uses,
+// empty is disabled here.
+func Needed(rc *rayv1.RayCluster) bool { return Name(rc) != "" && UserProvided(rc) == "" }
+
+// UserProvided is the name of the user-provided Secret with the token, "" if there is none.
+func UserProvided(rc *rayv1.RayCluster) string {
+	if Name(rc) == "" {
+		return ""
+	}
+	return ptr.Deref(rc.Spec.AuthOptions.SecretName, "")
 }
 
 // Token builds the Secret from random bytes, TokenBytes of them. Without any it has no data, for looking it up.

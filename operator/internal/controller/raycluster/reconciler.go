@@ -87,7 +87,7 @@ type Reconciler struct {
 	executor *podexec.Executor
 	said     *report.Once
 	sizes    sizes
-	gangs    *gangs
+	keeper   *keeper.Keeper // of the objects of the batch scheduler
 	steps    []reconcile.Step[*scope]
 }
 
@@ -111,46 +111,32 @@ func New(c Config) *Reconciler {
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
 		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
 		said:     &report.Once{},
-		gangs: &gangs{
-			scheduler: c.Scheduler, options: c.Pod,
-			keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
-		},
+		keeper:   keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.gangs.keeper.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget)
 	r.steps = r.list()
 	return r
 }
 
 // list is the order of work.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
-	c := r.config
 	return []reconcile.Step[*scope]{
-		{Name: "finalize", Run: (&finalize{ // first: an object with an invalid spec must still be deletable
-			client: c.Client, children: r.children, executor: r.executor, versions: r.versions, said: r.said, clock: c.Clock,
-			cleanUp: c.CleanUpRedis, options: c.Pod,
-		}).Run},
-		{Name: "validate", Run: (&validateSpec{ // refuse an invalid spec before anything is created from it
-			options: c.Validation, metrics: c.Metrics, said: r.said, optional: r.optional, mtls: c.MTLS, devices: c.Pod.Devices,
-		}).Run},
-		{Name: "finalizer", Run: (&ensureFinalizer{client: c.Client, versions: r.versions, cleanUp: c.CleanUpRedis}).Run},                   // before anything that has to be cleaned up after
-		{Name: "device facts", Run: (&deviceFacts{client: c.Client, versions: r.versions, options: c.Pod, enabled: c.DeviceFacts}).Run},     // the autoscaler reads them when the head starts
-		{Name: "network policies", Run: always((&networkPolicies{children: r.children, client: c.Client, enabled: c.NetworkPolicies}).Run)}, // before the Pods that they fence
-		{Name: "autoscaler RBAC", Run: always((&autoscalerRBAC{children: r.children}).Run)},                                                 // the head Pod names this ServiceAccount
-		{Name: "ingress", Run: always((&ingress{children: r.children, optional: r.optional, neverRoute: c.IngressOnOpenShift}).Run)},
-		{Name: "token", Run: always((&authSecret{children: r.children, live: c.Live, random: c.Random}).Run)}, // Pods take their token from it
-		{Name: stepHeadService, Run: always((&headService{children: r.children, options: c.Service}).Run)},    // workers find the head through it
-		{Name: "headless Service", Run: always((&headlessService{children: r.children}).Run)},                 // hosts of a replica find each other through it
-		{Name: "Serve Service", Run: always((&serveService{children: r.children}).Run)},
-		{Name: "GCS claim", Run: always((&gcsClaim{children: r.children}).Run)}, // the head Pod mounts it
-		{Name: "certificates", Run: (&certificates{ // all Pods mount them
-			children: r.children, live: c.Live, optional: r.optional, enabled: c.MTLS,
-		}).Run},
-		{Name: stepDependents, Run: always((&checkDependents{options: c.Validation, metrics: c.Metrics, said: r.said}).Run)}, // after the steps that find out
-		{Name: stepGangs, Run: r.gangs.Run}, // the scheduler has to know of a gang before the first Pod of it appears
-		{Name: stepPods, Run: (&pods{
-			client: c.Client, executor: r.executor, said: r.said, gangs: r.gangs, options: c.Pod,
-			replicas: c.ReplicaIndices, shrink: c.ShrinkWithAutoscaler,
-		}).Run},
+		{Name: "finalize", Run: r.finalize},                        // first: an object with an invalid spec must still be deletable
+		{Name: "validate", Run: r.validate},                        // refuse an invalid spec before anything is created from it
+		{Name: "finalizer", Run: r.ensureFinalizer},                // before anything that has to be cleaned up after
+		{Name: "device facts", Run: r.deviceFacts},                 // the autoscaler reads them when the head starts
+		{Name: "network policies", Run: always(r.networkPolicies)}, // before the Pods that they fence
+		{Name: "autoscaler RBAC", Run: always(r.autoscalerRBAC)},   // the head Pod names this ServiceAccount
+		{Name: "ingress", Run: always(r.ingress)},
+		{Name: "token", Run: always(r.authSecret)},                 // Pods take their token from it
+		{Name: stepHeadService, Run: always(r.headService)},        // workers find the head through it
+		{Name: "headless Service", Run: always(r.headlessService)}, // hosts of a replica find each other through it
+		{Name: "Serve Service", Run: always(r.serveService)},
+		{Name: "GCS claim", Run: always(r.gcsClaim)},           // the head Pod mounts it
+		{Name: "certificates", Run: always(r.certificates)},    // all Pods mount them
+		{Name: stepDependents, Run: always(r.checkDependents)}, // after the steps that find out
+		{Name: stepGangs, Run: always(r.gangs)},                // the scheduler has to know of a gang before the first Pod of it appears
+		{Name: stepPods, Run: always(r.pods)},
 	}
 }
 

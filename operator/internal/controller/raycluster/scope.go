@@ -30,9 +30,9 @@ type scope struct {
 	// progress is how far the steps came. Set after the last one that ran.
 	progress reconcile.Progress
 
-	// invalid is the summary of broken rules, empty for a valid spec. Set by validateSpec.
+	// invalid is the summary of broken rules, empty for a valid spec. Set by validate.
 	invalid string
-	// tolerated says that the cluster is looked after in spite of invalid, because it runs already. Set by validateSpec.
+	// tolerated says that the cluster is looked after in spite of invalid, because it runs already. Set by validate.
 	tolerated bool
 	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
 	headService *corev1.Service

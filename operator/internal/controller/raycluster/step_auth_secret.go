@@ -17,31 +17,24 @@ import (
 	"github.com/raygate/raygate/operator/internal/children"
 )
 
-// authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again, nor
-// changed; a Secret of the name that nothing controls is taken for one that the user made.
-type authSecret struct {
-	children *children.Writer
-	live     client.Reader
-	random   io.Reader
-}
-
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create;patch;delete,roleName=raygate-operator-token-auth
 
-// Run is the step.
-func (a *authSecret) Run(ctx context.Context, s *scope) {
+// authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again, nor
+// changed; a Secret of the name that nothing controls is taken for one that the user made.
+func (r *Reconciler) authSecret(ctx context.Context, s *scope) {
 	rc := s.cluster
 	inUse := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool { return usesToken(p, names.AuthSecret(rc.Name)) })
-	a.lookForUsers(ctx, s)
+	r.lookForUsersToken(ctx, s)
 	if !secret.Needed(rc) {
 		if !inUse {
 			// A container that restarts would not find it.
-			s.dependent(a.children.Remove(ctx, rc, secret.Token(rc, nil)))
+			s.dependent(r.children.Remove(ctx, rc, secret.Token(rc, nil)))
 		}
 		return
 	}
 	random := make([]byte, secret.TokenBytes)
-	if _, err := io.ReadFull(a.random, random); err != nil {
+	if _, err := io.ReadFull(r.config.Random, random); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("making a token: %w", err))
 		return
 	}
@@ -49,7 +42,7 @@ func (a *authSecret) Run(ctx context.Context, s *scope) {
 	if inUse {
 		desired.Annotations = map[string]string{rayv1.AnnotationTokenReplaced: "true"}
 	}
-	r := a.children.Ensure(ctx, rc, children.Child{
+	result := r.children.Ensure(ctx, rc, children.Child{
 		Desired: desired, MayBeUsers: true,
 		Keep: func(current client.Object) {
 			if current.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "" {
@@ -57,8 +50,8 @@ func (a *authSecret) Run(ctx context.Context, s *scope) {
 			}
 		},
 	})
-	s.dependent(r)
-	if made := r.Object; made != nil && made.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "true" {
+	s.dependent(result)
+	if made := result.Object; made != nil && made.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "true" {
 		noteLostToken(s, made)
 	}
 }
@@ -87,16 +80,16 @@ func startedBefore(p *corev1.Pod, t metav1.Time) bool {
 	return false
 }
 
-// lookForUsers notes whether the user-provided Secret is missing, or the token in it. It is read from the API
+// lookForUsersToken notes whether the user-provided Secret is missing, or the token in it. It is read from the API
 // server, because the contents of Secrets are not cached, and not kept.
-func (a *authSecret) lookForUsers(ctx context.Context, s *scope) {
+func (r *Reconciler) lookForUsersToken(ctx context.Context, s *scope) {
 	name := secret.UserProvided(s.cluster)
 	if name == "" {
 		return
 	}
-	s.facts.AuthSecretMissing = s.missing(a.children.Missing(ctx, s.cluster, children.Look{ID: "Secret " + name, Find: func(ctx context.Context) (bool, error) {
+	s.facts.AuthSecretMissing = s.missing(r.children.Missing(ctx, s.cluster, children.Look{ID: "Secret " + name, Find: func(ctx context.Context) (bool, error) {
 		found := &corev1.Secret{}
-		err := a.live.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, found)
+		err := r.config.Live.Get(ctx, client.ObjectKey{Namespace: s.cluster.Namespace, Name: name}, found)
 		return err == nil && len(found.Data[rayv1.AuthTokenSecretKey]) > 0, client.IgnoreNotFound(err)
 	}}))
 }

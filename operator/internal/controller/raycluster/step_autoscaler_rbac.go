@@ -14,9 +14,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/children"
 )
 
-// autoscalerRBAC lets the autoscaler in the head Pod work on its cluster.
-type autoscalerRBAC struct{ children *children.Writer }
-
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=roles;rolebindings,verbs=get;list;watch;create;patch;delete
 // Nobody may grant what he does not hold, so these are the rights of the autoscaler:
@@ -24,50 +21,50 @@ type autoscalerRBAC struct{ children *children.Writer }
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;patch
 
-// Run is the step.
-func (a *autoscalerRBAC) Run(ctx context.Context, s *scope) {
+// autoscalerRBAC lets the autoscaler in the head Pod work on its cluster.
+func (r *Reconciler) autoscalerRBAC(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if !rbac.Needed(rc) {
-		a.remove(ctx, s)
+		r.removeAutoscalerRBAC(ctx, s)
 		return
 	}
 	if rbac.OwnServiceAccount(rc) {
-		s.dependent(a.children.Ensure(ctx, rc, children.Child{Desired: rbac.ServiceAccount(rc)}))
+		s.dependent(r.children.Ensure(ctx, rc, children.Child{Desired: rbac.ServiceAccount(rc)}))
 	} else {
 		sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServiceAccount(rc)}}
-		s.facts.ServiceAccountMissing = s.missing(a.children.Missing(ctx, rc, children.Look{ID: "ServiceAccount " + sa.Name, Find: a.children.Exists(sa)}))
+		s.facts.ServiceAccountMissing = s.missing(r.children.Missing(ctx, rc, children.Look{ID: "ServiceAccount " + sa.Name, Find: r.children.Exists(sa)}))
 	}
 	role := rbac.Role(rc)
-	s.dependent(a.children.Ensure(ctx, rc, children.Child{
+	s.dependent(r.children.Ensure(ctx, rc, children.Child{
 		Desired: role,
 		Keep:    func(current client.Object) { role.Rules = rbac.KeepRules(role.Rules, current.(*rbacv1.Role).Rules) },
 	}))
 	binding := rbac.RoleBinding(rc)
 	roleRef := binding.RoleRef
-	r := a.children.Ensure(ctx, rc, children.Child{
+	result := r.children.Ensure(ctx, rc, children.Child{
 		Desired: binding,
 		Keep: func(current client.Object) {
 			binding.Subjects = rbac.KeepSubjects(binding.Subjects, current.(*rbacv1.RoleBinding).Subjects)
 		},
 	})
-	s.dependent(r)
-	if rb, ok := r.Object.(*rbacv1.RoleBinding); ok && rb.RoleRef.Name != "" && rb.RoleRef != roleRef {
+	s.dependent(result)
+	if rb, ok := result.Object.(*rbacv1.RoleBinding); ok && rb.RoleRef.Name != "" && rb.RoleRef != roleRef {
 		// The API server lets nobody change the role of a binding. Its watch brings us back to make it anew.
-		s.dependent(a.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
+		s.dependent(r.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
 	}
 }
 
-// remove takes the rights away, but not from a head that still runs: its autoscaler would fail and the head with it would not
+// removeAutoscalerRBAC takes the rights away, but not from a head that still runs: its autoscaler would fail and the head with it would not
 // be ready. The binding goes first, so that the rights end with it whatever else fails.
-func (a *autoscalerRBAC) remove(ctx context.Context, s *scope) {
+func (r *Reconciler) removeAutoscalerRBAC(ctx context.Context, s *scope) {
 	rc := s.cluster
 	uses := func(p *corev1.Pod) bool { return p.Spec.ServiceAccountName == names.ServiceAccount(rc) }
 	if slices.ContainsFunc(s.pods, uses) {
 		return
 	}
-	s.dependent(a.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
-	s.dependent(a.children.Remove(ctx, rc, rbac.Role(rc)))
+	s.dependent(r.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
+	s.dependent(r.children.Remove(ctx, rc, rbac.Role(rc)))
 	if rbac.OwnServiceAccount(rc) {
-		s.dependent(a.children.Remove(ctx, rc, rbac.ServiceAccount(rc)))
+		s.dependent(r.children.Remove(ctx, rc, rbac.ServiceAccount(rc)))
 	}
 }

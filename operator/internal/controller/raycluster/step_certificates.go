@@ -14,51 +14,41 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/served"
 )
+
+// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch,roleName=raygate-operator-mtls
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get,roleName=raygate-operator-mtls
 
 // certificates holds the Pods of a cluster with mutual TLS back until they have something to mount. Package mtls has the
 // certificates made.
 //
 // KubeRay holds them back also while a certificate is being issued anew, which each new worker causes, so that scaling goes in
 // steps. That is not needed: a Pod waits, in an init container, until its address is in the certificate.
-type certificates struct {
-	children *children.Writer
-	live     client.Reader
-	optional *served.Watches
-	enabled  bool // feature gate RayClusterMTLS
-}
-
-// +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch,roleName=raygate-operator-mtls
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get,roleName=raygate-operator-mtls
-
-// Run implements step.
-func (c *certificates) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	if !c.enabled || !cert.Needed(s.cluster) {
-		return reconcile.Outcome{}, nil
+func (r *Reconciler) certificates(ctx context.Context, s *scope) {
+	if !r.config.MTLS || !cert.Needed(s.cluster) {
+		return
 	}
-	why, err := c.missing(ctx, s.cluster)
+	why, err := r.withoutCertificates(ctx, s.cluster)
 	if apierrors.IsForbidden(err) { // the same again, until somebody gives the operator the right
 		why, err = err.Error(), nil
 	}
 	if err != nil {
 		s.errs = append(s.errs, err)
 		s.hold("whether the certificates are ready is not known")
-		return reconcile.Outcome{}, nil
+		return
 	}
 	if why == "" {
-		return reconcile.Outcome{}, nil
+		return
 	}
 	s.hold(why)
 	// Package mtls sends the event.
 	s.children = append(s.children, childFailure{reason: "CertificatesNotReady", message: why + "; Pods are made when it is there"})
-	return reconcile.Outcome{After: children.RetryAfter}, nil // the Secrets are not watched
+	s.after(children.RetryAfter) // the Secrets are not watched
 }
 
-// missing says what the Pods would wait for in vain, empty for nothing.
-func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
-	found, err := c.optional.Ready(cert.CertificateKind)
+// withoutCertificates says what the Pods would wait for in vain, empty for nothing.
+func (r *Reconciler) withoutCertificates(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
+	found, err := r.optional.Ready(cert.CertificateKind)
 	if err != nil {
 		return "", err
 	}
@@ -71,7 +61,7 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 	} {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(cert.CertificateKind)
-		switch err := c.optional.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
+		switch err := r.optional.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: leaf.certificate}, o); {
 		case apierrors.IsNotFound(err):
 			return fmt.Sprintf("Certificate %s does not exist yet", leaf.certificate), nil
 		case err != nil:
@@ -79,7 +69,7 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 		case !metav1.IsControlledBy(o, rc):
 			return fmt.Sprintf("Certificate %s belongs to something else", leaf.certificate), nil
 		}
-		why, err := c.incomplete(ctx, rc, leaf.secret)
+		why, err := r.incompleteSecret(ctx, rc, leaf.secret)
 		if err != nil || why != "" {
 			return why, err
 		}
@@ -87,12 +77,12 @@ func (c *certificates) missing(ctx context.Context, rc *rayv1.RayCluster) (strin
 	return "", nil
 }
 
-// incomplete says what the Secret lacks. It is read from the API server, because the contents of Secrets are not cached; but
+// incompleteSecret says what the Secret lacks. It is read from the API server, because the contents of Secrets are not cached; but
 // not again once it was complete: cert-manager replaces what is in it at one blow.
-func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, name string) (why string, err error) {
-	_, r := c.children.Missing(ctx, rc, children.Look{ID: "TLS Secret " + name, Eager: true, Find: func(ctx context.Context) (bool, error) {
+func (r *Reconciler) incompleteSecret(ctx context.Context, rc *rayv1.RayCluster, name string) (why string, err error) {
+	_, result := r.children.Missing(ctx, rc, children.Look{ID: "TLS Secret " + name, Eager: true, Find: func(ctx context.Context) (bool, error) {
 		found := &corev1.Secret{}
-		switch err := c.live.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, found); {
+		switch err := r.config.Live.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, found); {
 		case apierrors.IsNotFound(err):
 			why = fmt.Sprintf("Secret %s has not been filled by cert-manager yet", name)
 			return false, nil
@@ -107,5 +97,5 @@ func (c *certificates) incomplete(ctx context.Context, rc *rayv1.RayCluster, nam
 		}
 		return true, nil
 	}})
-	return why, r.Err
+	return why, result.Err
 }

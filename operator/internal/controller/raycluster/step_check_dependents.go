@@ -10,19 +10,9 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
-	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/podplan"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
-
-// checkDependents has the rules look at what the steps before have found around the cluster. Each of these rules is about a single
-// child, so what they find goes into the condition ChildFailure and stops nothing, unlike what validateSpec finds.
-type checkDependents struct {
-	options validation.Options
-	metrics *metrics.RayCluster
-	said    *report.Once
-}
 
 // factRules are the events of rules about facts. Reasons are those of KubeRay 1.7 where it has one.
 var factRules = map[string]struct{ reason, action string }{
@@ -33,32 +23,33 @@ var factRules = map[string]struct{ reason, action string }{
 	validation.RuleClaim:                    {failedClaim, actionUpdate},
 }
 
-// Run is the step.
-func (c *checkDependents) Run(_ context.Context, s *scope) {
+// checkDependents has the rules look at what the steps before have found around the cluster. Each of these rules is about a single
+// child, so what they find goes into the condition ChildFailure and stops nothing, unlike what validate finds.
+func (r *Reconciler) checkDependents(_ context.Context, s *scope) {
 	s.facts.WantedPods = wantedPods(s.cluster)
-	options := c.options
+	options := r.config.Validation
 	options.Facts = &s.facts
 	for _, err := range validation.RayClusterFacts(s.cluster, options) {
 		event, ok := factRules[err.Origin]
 		if !ok {
-			continue // found by validateSpec
+			continue // found by validate
 		}
 		f := childFailure{reason: event.reason, action: event.action, message: validation.Summary(field.ErrorList{err})}
 		s.children = append(s.children, f)
-		if !c.said.Has(s.cluster.UID, saidChildren, f.message) {
-			c.count(err.Origin)
+		if !r.said.Has(s.cluster.UID, saidChildren, f.message) {
+			r.countFact(err.Origin)
 		}
 	}
 }
 
-// count counts a problem that is new.
-func (c *checkDependents) count(rule string) {
+// countFact counts a problem that is new.
+func (r *Reconciler) countFact(rule string) {
 	switch {
-	case c.metrics == nil:
+	case r.config.Metrics == nil:
 	case rule == validation.RuleClaim:
-		c.metrics.ObserveWarning(rule)
+		r.config.Metrics.ObserveWarning(rule)
 	default:
-		c.metrics.ObserveViolation(rule)
+		r.config.Metrics.ObserveViolation(rule)
 	}
 }
 

@@ -15,22 +15,14 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// deviceFacts stores in the RayCluster what its autoscaler has to know of devices and can read nowhere else, and removes it when it is not needed any
-// more. It is the only step that changes a spec. Pods do not depend on it: they are built from what the user wrote.
-type deviceFacts struct {
-	client   client.Client
-	versions *reconcile.Versions
-	options  pod.Options
-	enabled  bool
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
 
-// Run implements step.
-func (d *deviceFacts) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// deviceFacts stores in the RayCluster what its autoscaler has to know of devices and can read nowhere else, and removes it when it is not needed any
+// more. It is the only step that changes a spec. Pods do not depend on it: they are built from what the user wrote.
+func (r *Reconciler) deviceFacts(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	var want devicefacts.Facts
-	if d.enabled {
-		want = pod.AutoscalerFacts(s.cluster, d.options)
+	if r.config.DeviceFacts {
+		want = pod.AutoscalerFacts(s.cluster, r.config.Pod)
 	}
 	body, err := devicefacts.Patch(s.stored, want)
 	if err != nil || body == nil {
@@ -38,15 +30,15 @@ func (d *deviceFacts) Run(ctx context.Context, s *scope) (reconcile.Outcome, err
 	}
 	target := &rayv1.RayCluster{}
 	target.Namespace, target.Name = s.stored.Namespace, s.stored.Name
-	switch err := d.client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(devicefacts.Manager)); {
+	switch err := r.config.Client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(devicefacts.Manager)); {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		d.versions.Replaced(s.stored)
+		r.versions.Replaced(s.stored)
 		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 	case err != nil:
 		s.errs = append(s.errs, fmt.Errorf("storing what the autoscaler has to know of devices: %w", err)) // Pods are made all the same
 		return reconcile.Outcome{}, nil
 	}
-	d.versions.Replaced(s.stored)
+	r.versions.Replaced(s.stored)
 	ctrllog.FromContext(ctx).Info("Stored what the autoscaler has to know of devices", "facts", len(want))
 	s.cluster.ResourceVersion, s.cluster.Generation = target.ResourceVersion, target.Generation
 	return reconcile.Outcome{}, nil

@@ -12,15 +12,12 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/gcs"
 	"github.com/raygate/raygate/operator/internal/build/job"
-	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
@@ -34,24 +31,12 @@ const defaultCleanUpTimeout = 300 * time.Second
 // cleanUpRetry is how often a clean-up that is refused is tried again. Redis may come back any moment, and time is short.
 const cleanUpRetry = 5 * time.Second
 
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create
+
 // finalize ends the list for an object that is being deleted. Its children carry owner references, and garbage
 // collection removes them. A finalizer of ours is always resolved, whatever the spec says by now: Pods first, then the Job that
 // empties Redis, and at the latest when the time is up the object goes.
-type finalize struct {
-	client   client.Client
-	children *children.Writer
-	executor *podexec.Executor
-	versions *reconcile.Versions
-	said     *report.Once
-	clock    clock.PassiveClock
-	cleanUp  bool
-	options  pod.Options
-}
-
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create
-
-// Run implements step.
-func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) finalize(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	s.deleting = rc.DeletionTimestamp != nil
 	if !s.deleting {
@@ -60,51 +45,51 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	if !awaitsCleanUp(rc) {
 		return reconcile.Outcome{Stop: true}, nil
 	}
-	o, err := f.resolve(ctx, s)
+	o, err := r.cleanUp(ctx, s)
 	o.Stop = true
 	return o, err
 }
 
-func (f *finalize) resolve(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) cleanUp(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
-	left := timeout(rc) - f.clock.Since(rc.DeletionTimestamp.Time)
-	switch why := f.unneeded(rc); {
+	left := timeout(rc) - r.config.Clock.Since(rc.DeletionTimestamp.Time)
+	switch why := r.withoutCleanUp(rc); {
 	case why != "":
-		return f.release(ctx, s, eventCleanUpSkipped(rc, why))
+		return r.letGo(ctx, s, eventCleanUpSkipped(rc, why))
 	case left <= 0:
-		return f.release(ctx, s, eventForceDeleted(rc, f.clock.Since(rc.DeletionTimestamp.Time)))
+		return r.letGo(ctx, s, eventForceDeleted(rc, r.config.Clock.Since(rc.DeletionTimestamp.Time)))
 	}
 	again := reconcile.Outcome{After: left}
-	if err := f.deletePods(ctx, s); err != nil {
-		f.warn(s, "FailedToDeletePodCollection", actionDelete, fmt.Sprintf("deleting the Pods before Redis is cleaned up: %v", err))
+	if err := r.deletePods(ctx, s); err != nil {
+		s.warn("FailedToDeletePodCollection", actionDelete, fmt.Sprintf("deleting the Pods before Redis is cleaned up: %v", err))
 		again.After = min(left, cleanUpRetry)
 	}
 	if slices.ContainsFunc(s.pods, isHead) {
 		return again, nil // the GCS writes to Redis until it is gone; the watch tells when it is
 	}
-	found, err := f.job(ctx, s)
+	found, err := r.cleanUpJob(ctx, s)
 	if err != nil {
-		f.warn(s, "FailedToCreateRedisCleanupJob", actionCreate, err.Error())
+		s.warn("FailedToCreateRedisCleanupJob", actionCreate, err.Error())
 		again.After = min(left, cleanUpRetry)
 		return again, nil
 	}
 	if ended(found, batchv1.JobComplete) != nil {
-		return f.release(ctx, s, report.Event{})
+		return r.letGo(ctx, s, report.Event{})
 	}
 	if how := ended(found, batchv1.JobFailed, batchv1.JobFailureTarget); how != nil {
-		return f.release(ctx, s, eventCleanUpFailed(rc, found.Name, how))
+		return r.letGo(ctx, s, eventCleanUpFailed(rc, found.Name, how))
 	}
 	return again, nil
 }
 
-// unneeded says why there is nothing to clean up, or no way to; empty if there is.
-func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
+// withoutCleanUp says why there is nothing to clean up, or no way to; empty if there is.
+func (r *Reconciler) withoutCleanUp(rc *rayv1.RayCluster) string {
 	switch backend := gcs.Backend(rc); {
 	case backend == rayv1.GcsFTBackendRocksDB:
 		return "the metadata is on a volume now"
 	case backend == "":
 		return "fault tolerance was turned off, and with it went the address of Redis"
-	case !f.cleanUp:
+	case !r.config.CleanUpRedis:
 		return "the operator is configured not to"
 	case len(rc.Spec.HeadGroupSpec.Template.Spec.Containers) == 0:
 		return "the head has no container to do it with"
@@ -112,9 +97,9 @@ func (f *finalize) unneeded(rc *rayv1.RayCluster) string {
 	return ""
 }
 
-// release takes the finalizer away, which lets the object go, and tells the event, if any, after it succeeded.
-func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
-	saved, err := f.versions.SetFinalizer(ctx, f.client, s.cluster, rayv1.FinalizerGCSFTRedisCleanup, false)
+// letGo takes the finalizer away, which lets the object go, and tells the event, if any, after it succeeded.
+func (r *Reconciler) letGo(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
+	saved, err := r.versions.SetFinalizer(ctx, r.config.Client, s.cluster, rayv1.FinalizerGCSFTRedisCleanup, false)
 	if err != nil || !saved {
 		return reconcile.Outcome{After: reconcile.Soon}, err
 	}
@@ -126,7 +111,7 @@ func (f *finalize) release(ctx context.Context, s *scope, e report.Event) (recon
 }
 
 // deletePods deletes what still runs, the head first. Workers are deleted but not waited for.
-func (f *finalize) deletePods(ctx context.Context, s *scope) error {
+func (r *Reconciler) deletePods(ctx context.Context, s *scope) error {
 	var list []podplan.Deletion
 	for _, p := range s.pods {
 		if p.DeletionTimestamp == nil && p.Labels[rayv1.LabelNodeType] != string(rayv1.RedisCleanupNode) {
@@ -136,30 +121,30 @@ func (f *finalize) deletePods(ctx context.Context, s *scope) error {
 	slices.SortStableFunc(list, func(a, b podplan.Deletion) int {
 		return strings.Compare(a.Pod.Labels[rayv1.LabelNodeType], b.Pod.Labels[rayv1.LabelNodeType]) // head comes before worker
 	})
-	r := f.executor.Run(ctx, podexec.Work{Cluster: s.cluster, Delete: list})
-	s.more = r.More
-	s.after(r.After)
-	for _, failure := range r.Failures {
+	result := r.executor.Run(ctx, podexec.Work{Cluster: s.cluster, Delete: list})
+	s.more = result.More
+	s.after(result.After)
+	for _, failure := range result.Failures {
 		return errors.New(failure.Message) // they are alike
 	}
-	return r.Err
+	return result.Err
 }
 
 func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
 
-// job returns the Job that empties Redis, making it if there is none.
-func (f *finalize) job(ctx context.Context, s *scope) (*batchv1.Job, error) {
-	r := f.children.Ensure(ctx, s.cluster, children.Child{Desired: job.RedisCleanup(s.cluster, f.options), AsFound: true})
-	s.after(r.After)
+// cleanUpJob returns the Job that empties Redis, making it if there is none.
+func (r *Reconciler) cleanUpJob(ctx context.Context, s *scope) (*batchv1.Job, error) {
+	result := r.children.Ensure(ctx, s.cluster, children.Child{Desired: job.RedisCleanup(s.cluster, r.config.Pod), AsFound: true})
+	s.after(result.After)
 	switch {
-	case r.Err != nil:
-		return nil, r.Err
-	case r.Failure != nil:
-		return nil, errors.New(r.Failure.Message)
-	case r.Done == children.Create:
-		s.events = append(s.events, report.Normal("CreatedRedisCleanupJob", actionCreate, "Created Job %s, which empties Redis", r.Name))
+	case result.Err != nil:
+		return nil, result.Err
+	case result.Failure != nil:
+		return nil, errors.New(result.Failure.Message)
+	case result.Done == children.Create:
+		s.events = append(s.events, report.Normal("CreatedRedisCleanupJob", actionCreate, "Created Job %s, which empties Redis", result.Name))
 	}
-	return r.Object.(*batchv1.Job), nil
+	return result.Object.(*batchv1.Job), nil
 }
 
 // ended is how the Job ended, if in one of these ways; else nil.
@@ -181,8 +166,8 @@ func timeout(rc *rayv1.RayCluster) time.Duration {
 }
 
 // warn tells of something that goes wrong, once for every text: of a cluster that is being deleted no condition is saved.
-func (f *finalize) warn(s *scope, reason, action, message string) {
-	if f.said.News(s.cluster.UID, "deletion "+reason, message) {
+func (s *scope) warn(reason, action, message string) {
+	if s.said.News(s.cluster.UID, "deletion "+reason, message) {
 		s.events = append(s.events, report.Warning(reason, action, message))
 	}
 }
@@ -208,23 +193,16 @@ func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) report.Event {
 		"Let the cluster go without emptying Redis, because %s; metadata may be left in the storage namespace %s", why, gcs.StorageNamespace(rc)))
 }
 
-// ensureFinalizer keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
-// first Pod is. It is not taken away again while the cluster lives: finalize knows what to do with one that is not needed.
-type ensureFinalizer struct {
-	client   client.Client
-	versions *reconcile.Versions
-	cleanUp  bool
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
 
-// Run implements step.
-func (e *ensureFinalizer) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// ensureFinalizer keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
+// first Pod is. It is not taken away again while the cluster lives: finalize knows what to do with one that is not needed.
+func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
-	if !e.cleanUp || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
+	if !r.config.CleanUpRedis || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
 		return reconcile.Outcome{}, nil
 	}
-	saved, err := e.versions.SetFinalizer(ctx, e.client, rc, rayv1.FinalizerGCSFTRedisCleanup, true)
+	saved, err := r.versions.SetFinalizer(ctx, r.config.Client, rc, rayv1.FinalizerGCSFTRedisCleanup, true)
 	if err != nil || saved {
 		return reconcile.Outcome{}, err
 	}

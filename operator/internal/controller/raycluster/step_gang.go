@@ -9,34 +9,24 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/gang/keeper"
-	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
-
-// gangs keeps the objects by which the batch scheduler knows the cluster. It comes before Pods are created, so that the
-// scheduler knows the size of a gang when the first Pod of it appears, and follows every change of the size. A scheduler
-// whose API does not answer keeps nobody from repairing Pods.
-type gangs struct {
-	scheduler gang.Scheduler // nil for none
-	keeper    *keeper.Keeper
-	options   pod.Options
-}
 
 // +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-volcano
 // +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-scheduler-plugins
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-workload-aware-scheduling
 
-// Run implements step.
-func (g *gangs) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	if g.scheduler == nil || s.cluster.Suspended() || s.conditions().True(rayv1.RayClusterSuspending) {
-		return reconcile.Outcome{}, nil // what is there waits with the cluster
+// gangs keeps the objects by which the batch scheduler knows the cluster. It comes before Pods are created, so that the
+// scheduler knows the size of a gang when the first Pod of it appears, and follows every change of the size. A scheduler
+// whose API does not answer keeps nobody from repairing Pods.
+func (r *Reconciler) gangs(ctx context.Context, s *scope) {
+	if r.config.Scheduler == nil || s.cluster.Suspended() || s.conditions().True(rayv1.RayClusterSuspending) {
+		return // what is there waits with the cluster
 	}
-	s.workload = gang.ForCluster(s.cluster, g.options)
-	plan := g.scheduler.Plan(s.workload)
-	report := g.keeper.Keep(ctx, s.workload, plan)
+	s.workload = gang.ForCluster(s.cluster, r.config.Pod)
+	plan := r.config.Scheduler.Plan(s.workload)
+	report := r.keeper.Keep(ctx, s.workload, plan)
 	s.schedulerProblems = report.Problems
 	if plan.Refusal != "" {
 		s.schedulerProblems = append(slices.Clone(s.schedulerProblems), plan.Refusal)
@@ -45,15 +35,15 @@ func (g *gangs) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 		s.hold(report.Hold)
 	}
 	if len(report.Written) > 0 {
-		ctrllog.FromContext(ctx).Info("Wrote objects of the batch scheduler", "scheduler", g.scheduler.Name(), "what", strings.Join(report.Written, ", "))
+		ctrllog.FromContext(ctx).Info("Wrote objects of the batch scheduler", "scheduler", r.config.Scheduler.Name(), "what", strings.Join(report.Written, ", "))
 	}
-	return reconcile.Outcome{After: report.LookAgain}, nil
+	s.after(report.LookAgain)
 }
 
 // decorate makes a Pod that is about to be created part of the gang.
-func (g *gangs) decorate(s *scope, group string, p *corev1.Pod) {
+func (r *Reconciler) decorate(s *scope, group string, p *corev1.Pod) {
 	if s.workload != nil {
-		g.scheduler.Decorate(s.workload, group, &p.ObjectMeta, &p.Spec)
+		r.config.Scheduler.Decorate(s.workload, group, &p.ObjectMeta, &p.Spec)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
@@ -15,50 +14,43 @@ import (
 	"github.com/raygate/raygate/operator/internal/owned"
 )
 
-// networkPolicies fences the Pods off, before the first of them is made. A policy that the API server refuses, or whose name is taken,
-// holds up no Pod: under KubeRay such a cluster runs.
-type networkPolicies struct {
-	client   client.Client
-	children *children.Writer
-	enabled  bool
-}
-
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 
-// Run is the step.
-func (n *networkPolicies) Run(ctx context.Context, s *scope) {
+// networkPolicies fences the Pods off, before the first of them is made. A policy that the API server refuses, or whose name is taken,
+// holds up no Pod: under KubeRay such a cluster runs.
+func (r *Reconciler) networkPolicies(ctx context.Context, s *scope) {
 	rc := s.cluster
-	if rc.Spec.NetworkPolicy != nil && !n.enabled {
+	if rc.Spec.NetworkPolicy != nil && !r.config.NetworkPolicies {
 		return
 	}
 	var existing networkingv1.NetworkPolicyList
-	if err := owned.List(ctx, n.client, rc, &existing); err != nil {
+	if err := owned.List(ctx, r.config.Client, rc, &existing); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("listing NetworkPolicies: %w", err))
 		return
 	}
 	known := map[string]bool{}
-	for _, p := range n.wanted(s, existing.Items) {
+	for _, p := range wantedPolicies(s, existing.Items) {
 		known[p.Name] = true
-		r := n.children.Ensure(ctx, rc, children.Child{Desired: p})
-		if r.Failure != nil && r.Failure.Taken {
+		result := r.children.Ensure(ctx, rc, children.Child{Desired: p})
+		if result.Failure != nil && result.Failure.Taken {
 			s.facts.ForeignNetworkPolicies = append(s.facts.ForeignNetworkPolicies, p.Name) // validation.RuleNetworkPolicyNames tells of it
-			r.Failure = nil
+			result.Failure = nil
 		}
-		if r.Err != nil && r.Object == nil {
+		if result.Err != nil && result.Object == nil {
 			s.hold(fmt.Sprintf("NetworkPolicy %s could not be made yet", p.Name))
 		}
-		s.dependent(r)
+		s.dependent(result)
 	}
 	for i := range existing.Items {
 		if p := &existing.Items[i]; !known[p.Name] {
-			s.dependent(n.children.Remove(ctx, rc, p))
+			s.dependent(r.children.Remove(ctx, rc, p))
 		}
 	}
 }
 
-// wanted are the policies that the spec asks for, and those of groups that left it and still have Pods: KubeRay leaves such Pods
+// wantedPolicies are the policies that the spec asks for, and those of groups that left it and still have Pods: KubeRay leaves such Pods
 // without a fence.
-func (n *networkPolicies) wanted(s *scope, existing []networkingv1.NetworkPolicy) []*networkingv1.NetworkPolicy {
+func wantedPolicies(s *scope, existing []networkingv1.NetworkPolicy) []*networkingv1.NetworkPolicy {
 	wanted := netpol.Policies(s.cluster)
 	if len(wanted) == 0 {
 		return nil

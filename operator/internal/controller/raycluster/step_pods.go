@@ -21,7 +21,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/report"
 )
 
 const (
@@ -32,59 +31,48 @@ const (
 	unscheduledCheck = 50 * time.Millisecond
 )
 
-// pods has package podplan decide which Pods come and go, package pod build them and package podexec create and delete them.
-type pods struct {
-	client   client.Client
-	executor *podexec.Executor
-	said     *report.Once
-	gangs    *gangs
-
-	options  pod.Options
-	replicas bool
-	shrink   bool
-}
-
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete;patch
 
-// Run implements reconcile.Step.
-func (p *pods) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	plan := podplan.For(p.input(s))
+// pods has package podplan decide which Pods come and go, package pod build them and package podexec create and delete them.
+func (r *Reconciler) pods(ctx context.Context, s *scope) {
+	plan := podplan.For(r.podInput(s))
 	s.headRestartDisabled = plan.HeadRestartDisabled
 	if plan.AwaitSuspending {
-		return reconcile.Outcome{After: reconcile.Soon}, nil // the status is saved right after the steps
+		s.after(reconcile.Soon) // the status is saved right after the steps
+		return
 	}
-	p.adopt(ctx, s, plan.AdoptHead)
-	w := p.work(s, plan)
-	r := p.executor.Run(ctx, w)
-	s.pods = append(slices.Clone(s.pods), r.Created...)
-	s.failures = append(s.failures, slices.Concat(r.Failures, r.Earlier)...)
-	s.more = r.More
-	if w.Room != nil && *w.Room <= 0 && r.More {
+	r.adoptHead(ctx, s, plan.AdoptHead)
+	w := r.podWork(s, plan)
+	result := r.executor.Run(ctx, w)
+	s.pods = append(slices.Clone(s.pods), result.Created...)
+	s.failures = append(s.failures, slices.Concat(result.Failures, result.Earlier)...)
+	s.more = result.More
+	if w.Room != nil && *w.Room <= 0 && result.More {
 		s.more = false
 		s.after(unscheduledCheck)
 	}
 	made := ""
-	if slices.ContainsFunc(r.Created, isHead) {
+	if slices.ContainsFunc(result.Created, isHead) {
 		made, s.madeService = s.madeService, "" // one event is enough for a new cluster
 	}
-	s.events = append(s.events, eventsForPods(r, made)...)
-	if len(r.Created)+len(r.Deleted)+len(r.Failures) > 0 {
-		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(r.Created), "deleted", len(r.Deleted), "refused", len(r.Failures))
+	s.events = append(s.events, eventsForPods(result, made)...)
+	if len(result.Created)+len(result.Deleted)+len(result.Failures) > 0 {
+		ctrllog.FromContext(ctx).Info("Changed Pods", "created", len(result.Created), "deleted", len(result.Deleted), "refused", len(result.Failures))
 	}
-	if r.Err != nil {
-		s.errs = append(s.errs, r.Err)
+	if result.Err != nil {
+		s.errs = append(s.errs, result.Err)
 	}
-	return reconcile.Outcome{After: r.After}, nil
+	s.after(result.After)
 }
 
-func (p *pods) input(s *scope) podplan.Input {
+func (r *Reconciler) podInput(s *scope) podplan.Input {
 	in := podplan.Input{
 		Cluster:              s.cluster,
 		Pods:                 s.pods,
-		ShrinkWithAutoscaler: p.shrink,
-		Replicas:             p.replicas,
-		Refused:              func(group string) bool { return p.executor.Unfinished(s.cluster, group) },
-		Version:              p.options.OperatorVersion,
+		ShrinkWithAutoscaler: r.config.ShrinkWithAutoscaler,
+		Replicas:             r.config.ReplicaIndices,
+		Refused:              func(group string) bool { return r.executor.Unfinished(s.cluster, group) },
+		Version:              r.config.Pod.OperatorVersion,
 	}
 	if podplan.Recreates(s.cluster) {
 		in.Hash = pod.SpecHash(&s.cluster.Spec) // not for nothing: it encodes the whole spec
@@ -92,42 +80,42 @@ func (p *pods) input(s *scope) podplan.Input {
 	return in
 }
 
-// work is the plan with the Pods to create.
-func (p *pods) work(s *scope, plan podplan.Plan) podexec.Work {
+// podWork is the plan with the Pods to create.
+func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 	w := podexec.Work{Cluster: s.cluster, Delete: plan.Delete, Hold: len(s.holds) > 0}
 	if s.workload == nil { // the scheduler of a gang may wait for all of its Pods
 		w.Room = new(maxUnscheduled - podplan.Unscheduled(s.pods, s.now))
 	}
 	if plan.CreateHead {
-		w.Head = pod.Head(s.cluster, p.options)
+		w.Head = pod.Head(s.cluster, r.config.Pod)
 		nameHead(w.Head, s.cluster)
-		p.gangs.decorate(s, rayv1.HeadGroupName, w.Head)
+		r.decorate(s, rayv1.HeadGroupName, w.Head)
 	}
 	for _, c := range plan.CreateWorkers {
 		g := &s.cluster.Spec.WorkerGroupSpecs[c.Group]
-		w.Groups = append(w.Groups, podexec.Group{Name: g.GroupName, Model: p.workerModel(s, g), Places: places(g, c)})
+		w.Groups = append(w.Groups, podexec.Group{Name: g.GroupName, Model: r.workerModel(s, g), Places: places(g, c)})
 	}
 	return w
 }
 
 // workerModel is what all workers of the group are copies of: building is dearer than copying. Where a changed spec
 // recreates Pods, workers name like the head what they were made from, because they can outlive it.
-func (p *pods) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod {
-	model := pod.Worker(s.cluster, g, p.options)
+func (r *Reconciler) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod {
+	model := pod.Worker(s.cluster, g, r.config.Pod)
 	if podplan.Recreates(s.cluster) {
-		for key, value := range p.origin(s.cluster) {
+		for key, value := range r.origin(s.cluster) {
 			metav1.SetMetaDataAnnotation(&model.ObjectMeta, key, value)
 		}
 	}
-	p.gangs.decorate(s, g.GroupName, model)
+	r.decorate(s, g.GroupName, model)
 	return model
 }
 
 // origin are the annotations of a Pod by which a change of the spec is noticed.
-func (p *pods) origin(rc *rayv1.RayCluster) map[string]string {
+func (r *Reconciler) origin(rc *rayv1.RayCluster) map[string]string {
 	return map[string]string{
 		rayv1.AnnotationUpgradeStrategyRecreateHash: pod.SpecHash(&rc.Spec),
-		rayv1.AnnotationKubeRayVersion:              p.options.OperatorVersion,
+		rayv1.AnnotationKubeRayVersion:              r.config.Pod.OperatorVersion,
 	}
 }
 
@@ -148,20 +136,20 @@ func places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Replica {
 	return list
 }
 
-// adopt puts our hash in the place of that of another version of the operator, so that later changes of the spec are
+// adoptHead puts our hash in the place of that of another version of the operator, so that later changes of the spec are
 // noticed. Cached Pods are not complete, so this is a patch.
-func (p *pods) adopt(ctx context.Context, s *scope, head *corev1.Pod) {
+func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) {
 	const adopted = "adopted head"
-	if head == nil || p.said.Has(s.cluster.UID, adopted, string(head.UID)) {
+	if head == nil || r.said.Has(s.cluster.UID, adopted, string(head.UID)) {
 		return // the cache does not show it yet
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":         head.UID, // a head that took the name in the meantime is refused
-		"annotations": p.origin(s.cluster),
+		"annotations": r.origin(s.cluster),
 	}})
 	if err == nil {
 		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
-		err = p.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
 		// Nothing but the next change of the spec depends on it.
@@ -169,7 +157,7 @@ func (p *pods) adopt(ctx context.Context, s *scope, head *corev1.Pod) {
 		s.after(reconcile.LastRetry)
 		return
 	}
-	p.said.Say(s.cluster.UID, adopted, string(head.UID))
+	r.said.Say(s.cluster.UID, adopted, string(head.UID))
 	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
 }
 

@@ -18,72 +18,60 @@ import (
 // withoutHeadService is why Pods are not made then: workers would not find the head.
 const withoutHeadService = "the head Service cannot be had"
 
-// headService makes the Service by which workers, the gateway and users reach the head.
-type headService struct {
-	children *children.Writer
-	options  service.Options
-}
-
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 
-// Run is the step.
-func (h *headService) Run(ctx context.Context, s *scope) {
-	r := h.children.Ensure(ctx, s.cluster, children.Child{Desired: service.Head(s.cluster, h.options)})
-	s.after(r.After)
-	svc, ok := r.Object.(*corev1.Service)
+// headService makes the Service by which workers, the gateway and users reach the head.
+func (r *Reconciler) headService(ctx context.Context, s *scope) {
+	result := r.children.Ensure(ctx, s.cluster, children.Child{Desired: service.Head(s.cluster, r.config.Service)})
+	s.after(result.After)
+	svc, ok := result.Object.(*corev1.Service)
 	ours := ok && s.cluster.Owns(svc)
 	if ours {
 		s.headService = svc
 	}
-	if r.Err != nil {
-		s.errs = append(s.errs, r.Err)
+	if result.Err != nil {
+		s.errs = append(s.errs, result.Err)
 		s.headServiceUnknown = !ours
 	}
-	if f := r.Failure; f != nil {
+	if f := result.Failure; f != nil {
 		s.failures = append(s.failures, podexec.Failure{Reason: rayv1.ReasonFailedCreateHeadService, Message: f.Message, Refusal: f.Refusal})
 	}
 	if !ours || svc.DeletionTimestamp != nil {
 		s.hold(withoutHeadService)
 	}
-	switch r.Done {
+	switch result.Done {
 	case children.Create:
-		s.madeService = r.Name
+		s.madeService = result.Name
 	case children.Update:
-		s.events = append(s.events, report.Normal("UpdatedService", actionUpdate, "Updated Service %s", r.Name))
+		s.events = append(s.events, report.Normal("UpdatedService", actionUpdate, "Updated Service %s", result.Name))
 	}
 }
 
 // headlessService gives the hosts of a multi-host replica names.
-type headlessService struct{ children *children.Writer }
-
-// Run is the step.
-func (h *headlessService) Run(ctx context.Context, s *scope) {
+func (r *Reconciler) headlessService(ctx context.Context, s *scope) {
 	desired := service.Headless(s.cluster)
 	multiHost := func(p *corev1.Pod) bool { return p.Labels[rayv1.LabelReplicaHostIndex] != "" }
 	switch {
 	case service.NeedsHeadless(s.cluster):
-		s.dependent(h.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
+		s.dependent(r.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
 	case !slices.ContainsFunc(s.pods, multiHost):
-		s.dependent(h.children.Remove(ctx, s.cluster, desired))
+		s.dependent(r.children.Remove(ctx, s.cluster, desired))
 	}
 }
 
 // serveService leads to Ray Serve on a cluster that no RayService made, if an annotation asks for it.
-type serveService struct{ children *children.Writer }
-
-// Run is the step.
-func (v *serveService) Run(ctx context.Context, s *scope) {
+func (r *Reconciler) serveService(ctx context.Context, s *scope) {
 	if names.CreatorKind(s.cluster) == "RayService" {
 		return // which makes one of this name for an upgrade in steps
 	}
 	desired := service.Serve(s.cluster)
 	switch {
 	case !service.NeedsServe(s.cluster):
-		s.dependent(v.children.Remove(ctx, s.cluster, desired))
+		s.dependent(r.children.Remove(ctx, s.cluster, desired))
 	case len(desired.Spec.Ports) == 0:
 		s.children = append(s.children, childFailure{reason: "FailedToCreateService", action: actionCreate, message: fmt.Sprintf(
 			"Service %s would have no port: the Ray container of the head declares none named serve or beginning with serve-", desired.Name)})
 	default:
-		s.dependent(v.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
+		s.dependent(r.children.Ensure(ctx, s.cluster, children.Child{Desired: desired}))
 	}
 }

@@ -10,35 +10,22 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
-	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// validateSpec ends the list for a cluster that validation.Refused says not to act on. One that runs already may be older than a rule, and must not
-// be frozen because of it.
-type validateSpec struct {
-	options  validation.Options
-	metrics  *metrics.RayCluster
-	said     *report.Once
-	optional *served.Watches
-	mtls     bool // feature gate RayClusterMTLS
-	devices  pod.DeviceRegistry
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/status,verbs=update
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/finalizers,verbs=update
 
-// Run implements step.
-func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	options := v.options
-	if v.mtls && cert.Needed(s.cluster) {
-		found, err := v.optional.Ready(cert.CertificateKind)
+// validate ends the list for a cluster that validation.Refused says not to act on. One that runs already may be older than a rule, and must not
+// be frozen because of it.
+func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	options := r.config.Validation
+	if r.config.MTLS && cert.Needed(s.cluster) {
+		found, err := r.optional.Ready(cert.CertificateKind)
 		if err != nil {
 			// Nobody knows; the step certificates holds the Pods back.
 			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
@@ -47,7 +34,7 @@ func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 	}
 	errs := validation.Create(s.cluster, options).Errors
 	if len(errs) == 0 {
-		v.warn(s)
+		r.noteWarnings(s)
 		return reconcile.Outcome{}, nil
 	}
 	s.invalid = validation.Summary(errs)
@@ -58,9 +45,9 @@ func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 	if saidBefore(s) {
 		return reconcile.Outcome{Stop: !s.tolerated}, nil
 	}
-	if v.metrics != nil && v.first(s.cluster) {
+	if r.config.Metrics != nil && r.firstVerdict(s.cluster) {
 		for _, broken := range validation.Violations(errs) {
-			v.metrics.ObserveViolation(broken.Rule)
+			r.config.Metrics.ObserveViolation(broken.Rule)
 		}
 	}
 	if s.tolerated {
@@ -78,25 +65,25 @@ func (v *validateSpec) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 // to delete that are none, which nobody but the controller can see.
 var eventRules = []string{validation.RuleAutoscalerRestartPolicy, validation.RuleWorkersToDelete}
 
-// warn looks at each new version of an object, until the status says that it was seen.
-func (v *validateSpec) warn(s *scope) {
+// noteWarnings looks at each new version of an object, until the status says that it was seen.
+func (r *Reconciler) noteWarnings(s *scope) {
 	if s.cluster.Status.ObservedGeneration == s.cluster.Generation {
 		return
 	}
-	count := v.metrics != nil && v.first(s.cluster)
-	options := v.options
+	count := r.config.Metrics != nil && r.firstVerdict(s.cluster)
+	options := r.config.Validation
 	options.Facts = &validation.Facts{WorkerPods: workerPods(s)}
 	var list field.ErrorList
 	for _, w := range validation.Create(s.cluster, options).Warnings {
 		if count {
-			v.metrics.ObserveWarning(w.Origin)
+			r.config.Metrics.ObserveWarning(w.Origin)
 		}
 		if slices.Contains(eventRules, w.Origin) {
 			list = append(list, w)
 		}
 	}
-	if v.devices != nil { // a number that is kept although the container sees another, of which nobody was warned where there are no webhooks
-		for _, f := range raydevices.Check(v.devices.Program(), s.cluster, raydevices.Options{}) {
+	if r.config.Pod.Devices != nil { // a number that is kept although the container sees another, of which nobody was warned where there are no webhooks
+		for _, f := range raydevices.Check(r.config.Pod.Devices.Program(), s.cluster, raydevices.Options{}) {
 			if f.Disagrees {
 				list = append(list, field.Invalid(f.Field, field.OmitValueType{}, f.Message))
 			}
@@ -114,7 +101,7 @@ func saidBefore(s *scope) bool {
 		s.conditions().Find(rayv1.RayClusterInvalidSpec).ObservedGeneration == s.cluster.Generation
 }
 
-// first reports whether the verdict on this version is to be counted, which it is once.
-func (v *validateSpec) first(rc *rayv1.RayCluster) bool {
-	return v.said.News(rc.UID, "verdict", strconv.FormatInt(rc.Generation, 10))
+// firstVerdict reports whether the verdict on this version is to be counted, which it is once.
+func (r *Reconciler) firstVerdict(rc *rayv1.RayCluster) bool {
+	return r.said.News(rc.UID, "verdict", strconv.FormatInt(rc.Generation, 10))
 }

@@ -57,9 +57,9 @@ func New(c Config) *Reconciler {
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget)
 	r.steps = []reconcile.Step[*scope]{
-		{Name: "validate", Run: (&validateSpec{options: c.Validation, said: r.said}).Run},
-		{Name: "schedule", Run: (&schedule{local: c.Local, said: r.said}).Run},
-		{Name: "run", Run: (&run{children: r.children, said: r.said}).Run},
+		{Name: "validate", Run: r.validate},
+		{Name: "schedule", Run: r.schedule},
+		{Name: "run", Run: r.run},
 	}
 	return r
 }

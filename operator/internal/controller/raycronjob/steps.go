@@ -21,44 +21,32 @@ const (
 	subjectChild   = "child"
 )
 
-// validateSpec refuses a spec that breaks rules. One that has run before goes on unless no operator can act on it: it may be older
+// validate refuses a spec that breaks rules. One that has run before goes on unless no operator can act on it: it may be older
 // than the rule.
-type validateSpec struct {
-	options validation.Options
-	said    *report.Once
-}
-
-// Run implements step.
-func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
-	errs := validation.Refused(validation.Create(s.cron, v.options).Errors, s.cron.Status.LastScheduleTime != nil)
+func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	errs := validation.Refused(validation.Create(s.cron, r.config.Validation).Errors, s.cron.Status.LastScheduleTime != nil)
 	if len(errs) == 0 {
 		return reconcile.Outcome{}, nil
 	}
-	s.refuse(v.said, validation.Summary(errs))
+	r.refuse(s, validation.Summary(errs))
 	return reconcile.Outcome{Stop: true}, nil
 }
 
 // refuse tells once why nothing is run.
-func (s *scope) refuse(said *report.Once, why string) {
-	if said.News(s.cron.UID, subjectInvalid, why) {
+func (r *Reconciler) refuse(s *scope, why string) {
+	if r.said.News(s.cron.UID, subjectInvalid, why) {
 		s.events = append(s.events, report.Warning("InvalidRayCronJobSpec", "Validate", s.cron.Namespace+"/"+s.cron.Name+": "+why))
 	}
 }
 
 // schedule finds out what is due.
-type schedule struct {
-	local *time.Location
-	said  *report.Once
-}
-
-// Run implements step.
-func (c *schedule) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
-	plan, err := cronplan.For(s.cron, s.now, c.local)
+func (r *Reconciler) schedule(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	plan, err := cronplan.For(s.cron, s.now, r.config.Local)
 	if err != nil {
-		s.refuse(c.said, err.Error())
+		r.refuse(s, err.Error())
 		return reconcile.Outcome{Stop: true}, nil // only another spec helps
 	}
-	c.said.Say(s.cron.UID, subjectInvalid)
+	r.said.Say(s.cron.UID, subjectInvalid)
 	if s.cron.Spec.Suspend != nil && *s.cron.Spec.Suspend {
 		if s.scheduled {
 			s.events = append(s.events, report.Normal("SuspendedRayCronJob", "Suspend", "No RayJobs are created while spec.suspend is true"))
@@ -69,17 +57,11 @@ func (c *schedule) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	return reconcile.Outcome{Stop: plan.Run.IsZero(), After: plan.After}, nil
 }
 
-// run creates the RayJob that is due. Its name follows from the time, so that it is made once whoever is killed in between; one that
-// somebody else has made under this name is not taken for it.
-type run struct {
-	children *children.Writer
-	said     *report.Once
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=get;list;watch;create
 
-// Run implements step.
-func (r *run) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// run creates the RayJob that is due. Its name follows from the time, so that it is made once whoever is killed in between; one that
+// somebody else has made under this name is not taken for it.
+func (r *Reconciler) run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	result := r.children.Ensure(ctx, s.cron, children.Child{Desired: rayjob.Scheduled(s.cron, s.tick), AsFound: true})
 	switch {
 	case result.Err != nil:

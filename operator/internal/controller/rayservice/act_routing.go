@@ -3,7 +3,6 @@ package rayservice
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,114 +21,100 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;patch;delete
 
 // services leads the Services of the service to a cluster. First comes the one by which the head is found, as with KubeRay.
-func (a *act) services(ctx context.Context, s *scope) error {
+func (r *Reconciler) services(ctx context.Context, s *scope) {
 	rc, there := s.clusters[s.plan.Services]
 	serving, thereToo := s.clusters[cmp.Or(s.plan.Serve, s.plan.Services)]
 	if !there || !thereToo {
-		return nil
+		return
 	}
-	head := a.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, a.config.Service)})
-	if err := s.took(a.said, whatService, head); err != nil || head.Failure != nil {
-		return err
+	head := r.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, r.config.Service)})
+	if s.took(whatService, head); head.Err != nil || head.Failure != nil {
+		return
 	}
 	desired := service.ServiceServe(s.service, serving)
 	if len(desired.Spec.Ports) == 0 {
 		s.refuse("Service " + desired.Name + " would have no ports: the head lists ports, but none named serve")
-		return nil
+		return
 	}
-	if err := a.ensure(ctx, s, s.service, whatService, children.Child{Desired: desired}); err != nil {
-		return err
+	if serve := r.ensure(ctx, s, s.service, whatService, children.Child{Desired: desired}); serve.Err == nil {
+		r.renamed(ctx, s)
 	}
-	return a.renamed(ctx, s)
 }
 
 // renamed deletes serve Services of earlier names.
-func (a *act) renamed(ctx context.Context, s *scope) error {
+func (r *Reconciler) renamed(ctx context.Context, s *scope) {
 	var list corev1.ServiceList
-	if err := owned.List(ctx, a.config.Client, s.service, &list); err != nil {
-		return fmt.Errorf("listing Services: %w", err)
+	if err := owned.List(ctx, r.config.Client, s.service, &list); err != nil {
+		s.errs = append(s.errs, fmt.Errorf("listing Services: %w", err))
+		return
 	}
-	var errs []error
 	for i := range list.Items {
 		svc := &list.Items[i]
-		if _, serve := svc.Labels[rayv1.LabelServe]; !serve || svc.Name == names.ServiceServeService(s.service) {
-			continue
+		if _, serve := svc.Labels[rayv1.LabelServe]; serve && svc.Name != names.ServiceServeService(s.service) {
+			r.remove(ctx, s, s.service, whatService, svc.DeepCopy())
 		}
-		errs = append(errs, a.remove(ctx, s, s.service, whatService, svc.DeepCopy()))
 	}
-	return errors.Join(errs...)
 }
 
 // clusterServices makes the Services that the HTTPRoute leads to.
-func (a *act) clusterServices(ctx context.Context, s *scope) error {
-	var errs []error
+func (r *Reconciler) clusterServices(ctx context.Context, s *scope) {
 	for _, name := range s.plan.ClusterServices {
 		rc := s.clusters[name]
 		desired := service.ClusterServe(rc)
-		if len(desired.Spec.Ports) == 0 {
-			continue // services says so
+		if len(desired.Spec.Ports) > 0 { // else services says so
+			r.ensure(ctx, s, rc, whatService, children.Child{Desired: desired})
 		}
-		errs = append(errs, a.ensure(ctx, s, rc, whatService, children.Child{Desired: desired}))
 	}
-	return errors.Join(errs...)
 }
 
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=create;patch;delete
 
-func (a *act) gateway(ctx context.Context, s *scope) error {
+func (r *Reconciler) gateway(ctx context.Context, s *scope) {
 	if !s.plan.Gateway || s.in.Routing.Missing {
-		return nil
+		return
 	}
 	desired := rayservice.Gateway(s.service)
-	return a.ensure(ctx, s, s.service, whatGateway, children.Child{Desired: desired, Keep: func(current client.Object) {
-		if found, ok := current.(*unstructured.Unstructured); ok {
-			rayservice.KeepGateway(desired, found)
-		}
+	r.ensure(ctx, s, s.service, whatGateway, children.Child{Desired: desired, Keep: func(current client.Object) {
+		rayservice.KeepGateway(desired, current.(*unstructured.Unstructured))
 	}})
 }
 
-func (a *act) route(ctx context.Context, s *scope) error {
+func (r *Reconciler) route(ctx context.Context, s *scope) {
 	if s.plan.Route == nil || s.in.Routing.Missing {
-		return nil
+		return
 	}
 	var backends []rayservice.Backend
 	for _, b := range s.plan.Route {
 		rc, there := s.clusters[b.Cluster]
 		if !there {
-			return nil // it was deleted this moment
+			return // it was deleted this moment
 		}
 		backends = append(backends, rayservice.Backend{Cluster: b.Cluster, Port: service.ServePort(rc), Weight: b.Weight})
 	}
 	desired := rayservice.Route(s.service, backends)
-	return a.ensure(ctx, s, s.service, whatRoute, children.Child{Desired: desired, Keep: func(current client.Object) {
-		if found, ok := current.(*unstructured.Unstructured); ok {
-			rayservice.KeepRoute(desired, found)
-		}
+	r.ensure(ctx, s, s.service, whatRoute, children.Child{Desired: desired, Keep: func(current client.Object) {
+		rayservice.KeepRoute(desired, current.(*unstructured.Unstructured))
 	}})
 }
 
 // deleteChildren deletes what leads requests to a service that is being suspended, or by steps to one that goes without them now.
-func (a *act) deleteChildren(ctx context.Context, s *scope) error {
-	var errs []error
+func (r *Reconciler) deleteChildren(ctx context.Context, s *scope) {
 	if s.plan.DeleteChildren {
 		for i := range s.services {
 			if s.services[i].DeletionTimestamp == nil {
-				errs = append(errs, a.deleteService(ctx, s, &s.services[i]))
+				r.deleteService(ctx, s, &s.services[i])
 			}
 		}
 	}
 	if (s.plan.DeleteChildren || s.plan.DeleteRouting) && s.routed() && !s.in.Routing.Missing {
-		errs = append(errs, a.remove(ctx, s, s.service, whatRoute, rayservice.Route(s.service, nil)),
-			a.remove(ctx, s, s.service, whatGateway, rayservice.Gateway(s.service)))
+		r.remove(ctx, s, s.service, whatRoute, rayservice.Route(s.service, nil))
+		r.remove(ctx, s, s.service, whatGateway, rayservice.Gateway(s.service))
 	}
 	if s.plan.DeleteRouting {
 		for _, name := range s.used() {
 			if rc := s.clusters[name]; rc != nil {
-				errs = append(errs, a.remove(ctx, s, rc, whatService, &corev1.Service{
-					ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServeService(rc.Name)},
-				}))
+				r.remove(ctx, s, rc, whatService, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: rc.Namespace, Name: names.ServeService(rc.Name)}})
 			}
 		}
 	}
-	return errors.Join(errs...)
 }

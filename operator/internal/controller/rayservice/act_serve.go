@@ -3,7 +3,6 @@ package rayservice
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +26,7 @@ import (
 
 // labels lets the heads take requests whose proxies are healthy. A readiness probe would not do: the head must stay ready for Ray itself
 // when its proxy is not.
-func (a *act) labels(ctx context.Context, s *scope) error {
-	var errs []error
+func (r *Reconciler) labels(ctx context.Context, s *scope) {
 	for _, name := range s.plan.Label {
 		rc, head := s.clusters[name], s.heads[name]
 		if rc == nil {
@@ -37,7 +35,7 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 		key, excluded := client.ObjectKeyFromObject(s.service), s.service.Spec.ExcludeHeadPodFromServeSvc
 		there := head != nil && head.Status.PodIP != ""
 		if !there || excluded {
-			a.tracker.label(key, s.service.UID, rc.UID, nil, dashboards.Pod{})
+			r.tracker.label(key, s.service.UID, rc.UID, nil, dashboards.Pod{})
 		}
 		if !there {
 			continue
@@ -49,32 +47,31 @@ func (a *act) labels(ctx context.Context, s *scope) error {
 				started = d.HTTPOptions
 			}
 			p := &probed{pod: head.UID, ip: head.Status.PodIP, port: service.ServePort(rc), http: dashboard.ParseHTTPOptions(started)}
-			answer := a.tracker.label(key, s.service.UID, rc.UID, p,
+			answer := r.tracker.label(key, s.service.UID, rc.UID, p,
 				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: p.ip, Port: p.port, HTTP: p.http})
 			probe = serveplan.Probe{AskedAt: answer.AskedAt, Healthy: answer.Value, FailingSince: answer.FailingSince, FailedAt: answer.FailedAt}
 		}
 		if want := serveplan.ServeLabel(excluded, probe); want != "" && want != head.Labels[rayv1.LabelServe] {
-			errs = append(errs, a.setLabel(ctx, s, head, want))
+			r.setLabel(ctx, s, head, want)
 		}
 	}
-	return errors.Join(errs...)
 }
 
-func (a *act) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) error {
+func (r *Reconciler) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) {
 	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
 	body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, head.UID, rayv1.LabelServe, value)
-	r := a.children.Do(s.service, children.Update, "head Pod", head.Name, func() error { // the cached Pod is not complete
-		return a.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	result := r.children.Do(s.service, children.Update, "head Pod", head.Name, func() error { // the cached Pod is not complete
+		return r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	})
-	if r.Done == children.Update && a.said.News(s.service.UID, "label "+string(head.UID), value) {
+	if result.Done == children.Update && s.said.News(s.service.UID, "label "+string(head.UID), value) {
 		s.events = append(s.events, report.Normal("UpdatedHeadPodServeLabel", actionUpdate, "Set the label ray.io/serve of head Pod %s to %s", head.Name, value))
 	}
-	r.Done = children.None
-	return s.took(a.said, whatLabel, r)
+	result.Done = children.None
+	s.took(whatLabel, result)
 }
 
 // watches has Ray Serve asked on the clusters that are used, and forgets the others.
-func (a *act) watches(_ context.Context, s *scope) error {
+func (r *Reconciler) watches(_ context.Context, s *scope) {
 	used := map[types.UID]bool{}
 	for i, name := range s.plan.Watch {
 		rc, site := s.clusters[name], s.sites[name]
@@ -85,28 +82,27 @@ func (a *act) watches(_ context.Context, s *scope) error {
 		if site == nil {
 			continue // the cluster tells when there is a Service
 		}
-		every := a.config.Pace.Changing
+		every := r.config.Pace.Changing
 		if s.plan.Steady || len(s.plan.Watch) > 1 && i == 0 { // the active one comes first
-			every = a.config.Pace.Steady
+			every = r.config.Pace.Steady
 		}
-		if a.tracker.watch(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, every, s.answers[name]) {
+		if r.tracker.watch(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, every, s.answers[name]) {
 			s.after(reconcile.Soon)
 		}
 	}
 	for _, name := range s.used() {
 		if rc := s.clusters[name]; rc != nil && rc.DeletionTimestamp == nil && !used[rc.UID] {
-			a.tracker.unwatch(s.service.UID, rc.UID) // its head is not ready; what it runs stays known
+			r.tracker.unwatch(s.service.UID, rc.UID) // its head is not ready; what it runs stays known
 			used[rc.UID] = true
 		}
 	}
-	for _, gone := range a.tracker.keep(s.service.UID, used) {
-		a.children.Forget(gone) // it owned a serve Service
+	for _, gone := range r.tracker.keep(s.service.UID, used) {
+		r.children.Forget(gone) // it owned a serve Service
 	}
-	return nil
 }
 
 // deployments hands configurations to Ray.
-func (a *act) deployments(_ context.Context, s *scope) error {
+func (r *Reconciler) deployments(_ context.Context, s *scope) {
 	for _, d := range s.plan.Deploy {
 		rc, site := s.clusters[d.Cluster], s.sites[d.Cluster]
 		if rc == nil || site == nil {
@@ -114,7 +110,7 @@ func (a *act) deployments(_ context.Context, s *scope) error {
 		}
 		config := s.in.Config
 		if d.Keep {
-			config = a.kept(s, rc, s.answers[d.Cluster].Value)
+			config = r.kept(s, rc, s.answers[d.Cluster].Value)
 		}
 		body, percent := config.Body(d.Capacity), int32(100)
 		if d.Capacity != nil {
@@ -122,17 +118,16 @@ func (a *act) deployments(_ context.Context, s *scope) error {
 		}
 		v := s.in.Clusters[d.Cluster].Serve
 		resized := d.Keep || v.Known && v.Text == s.service.Spec.ServeConfigV2 && len(v.Applications) > 0
-		s.after(a.tracker.deploy(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, deployment{
+		s.after(r.tracker.deploy(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, deployment{
 			text: s.service.Spec.ServeConfigV2, keep: d.Keep, resized: resized, percent: percent,
 		}, body))
 	}
-	return nil
 }
 
 // kept is the configuration that a cluster has: what this process sent there, else what Ray says. Never that of the spec, which is meant
 // for another cluster.
-func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) serveplan.Config {
-	if k := a.tracker.known(s.service.UID, rc.UID); k.known {
+func (r *Reconciler) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) serveplan.Config {
+	if k := r.tracker.known(s.service.UID, rc.UID); k.known {
 		if c, err := serveplan.ParseConfig(k.text); err == nil {
 			return c
 		}
@@ -144,8 +139,8 @@ func (a *act) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) se
 }
 
 // deleteService deletes a Service that was found on the API server, also where the cache does not know it.
-func (a *act) deleteService(ctx context.Context, s *scope, svc *corev1.Service) error {
-	return s.took(a.said, whatService, a.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
-		return a.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+func (r *Reconciler) deleteService(ctx context.Context, s *scope, svc *corev1.Service) {
+	s.took(whatService, r.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
+		return r.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}))
 }

@@ -77,7 +77,7 @@ func FuzzServeReply(f *testing.F) {
 		d, err := canned{code, contentType, body}.client(t).ServeDetails(t.Context())
 		at := time.Unix(1760000000, 0)
 		plan := func() serveplan.Plan {
-			s := newScope(rs, at)
+			s := newScope(rs, at, nil)
 			answer := serveAnswer{Value: d, AskedAt: at, Err: err}
 			if err != nil {
 				answer.AskedAt, answer.FailedAt, answer.FailingSince = time.Time{}, at, at.Add(-time.Hour)

@@ -90,17 +90,15 @@ func New(c Config) *Reconciler {
 
 // list is the order of work.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
-	c := r.config
-	act := &act{config: c, children: r.children, tracker: r.tracker, optional: r.optional, said: r.said}
 	return []reconcile.Step[*scope]{
-		{Name: "clusters", Run: (&observeClusters{client: c.Client, live: c.Live, version: c.Version}).Run},
-		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, children: r.children, tracker: r.tracker, said: r.said}).Run}, // an invalid object must still be deletable
-		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
-		{Name: "services", Run: (&observeServices{client: c.Client, live: c.Live}).Run},
-		{Name: "routing", Run: (&observeRouting{optional: r.optional}).Run},
-		{Name: "serve", Run: (&observeServe{client: c.Client, tracker: r.tracker, said: r.said, domain: c.ClusterDomain}).Run},
+		{Name: "clusters", Run: r.observeClusters},
+		{Name: "finalize", Run: r.finalize}, // an invalid object must still be deletable
+		{Name: "validate", Run: r.validate},
+		{Name: "services", Run: r.observeServices},
+		{Name: "routing", Run: r.observeRouting},
+		{Name: "serve", Run: r.observeServe},
 		{Name: "plan", Run: r.plan},
-		{Name: "act", Run: act.Run},
+		{Name: "act", Run: r.act},
 	}
 }
 
@@ -120,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	s := newScope(before, r.config.Clock.Now())
+	s := newScope(before, r.config.Clock.Now(), r.said)
 	s.in.Suffix, s.in.Strategy = r.config.Suffix, serveplan.StrategyOf(&before.Spec, r.config.Gates)
 	s.in.Refusals, _ = r.refusals.Get(before.UID, "")
 	progress, err := reconcile.Run(ctx, r.steps, s)
@@ -131,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	} else {
 		report.Send(r.config.Recorder, before, report.Done(s.events))
 	}
-	if err := errors.Join(err, saveErr); err != nil {
+	if err := errors.Join(append(s.errs, err, saveErr)...); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime
 	}
 	return ctrl.Result{RequeueAfter: s.lookAgain}, nil

@@ -35,17 +35,21 @@ type scope struct {
 	services []corev1.Service
 	// plan is what to do. Set by plan.
 	plan serveplan.Plan
+	// said is what earlier runs have said.
+	said *report.Once
 	// refused are the children that the API server refuses. Set by took.
 	refused []string
+	// errs are errors that kept a part of the plan, and nothing else, from being carried out.
+	errs []error
 	// lookAgain is how long it takes until the next look; zero for never. Set by after.
 	lookAgain time.Duration
 	// events are sent when the status is saved.
 	events []report.Event
 }
 
-func newScope(stored *rayv1.RayService, now time.Time) *scope {
+func newScope(stored *rayv1.RayService, now time.Time, said *report.Once) *scope {
 	s := &scope{
-		service: stored.DeepCopy(), now: now, clusters: map[string]*rayv1.RayCluster{}, heads: map[string]*corev1.Pod{},
+		service: stored.DeepCopy(), now: now, said: said, clusters: map[string]*rayv1.RayCluster{}, heads: map[string]*corev1.Pod{},
 		answers: map[string]serveAnswer{}, sites: map[string]*dashboards.Site{},
 	}
 	s.in = serveplan.Input{Service: s.service, Now: now, Clusters: map[string]serveplan.Cluster{}}
@@ -71,14 +75,16 @@ func (s *scope) suspending() bool {
 	return c.True(rayv1.RayServiceSuspending)
 }
 
-// took takes over what became of a write, such as events about it, and returns its error.
-func (s *scope) took(said *report.Once, what string, r children.Result) error {
+// took takes over what became of a write, such as events about it.
+func (s *scope) took(what string, r children.Result) {
 	s.after(r.After)
-	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.service.UID, what+" "+r.Name, text) })...)
+	if r.Err != nil {
+		s.errs = append(s.errs, r.Err)
+	}
+	s.events = append(s.events, r.Events(what, func(text string) bool { return s.said.News(s.service.UID, what+" "+r.Name, text) })...)
 	if r.Failure != nil {
 		s.refuse(r.Failure.Message)
 	}
-	return r.Err
 }
 
 func (s *scope) refuse(message string) { s.refused = append(s.refused, message) }

@@ -2,7 +2,6 @@ package rayservice
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -10,8 +9,6 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/report"
-	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // Names of children in events.
@@ -24,34 +21,26 @@ const (
 )
 
 // act carries out the plan. What fails keeps nothing else from being done.
-type act struct {
-	config   Config
-	children *children.Writer
-	tracker  *tracker
-	optional *served.Watches
-	said     *report.Once
-}
-
-// Run implements step.
-func (a *act) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	var errs []error
-	for _, part := range []func(context.Context, *scope) error{
-		a.createCluster, a.updateCluster, a.resizeClusters, a.rebaseline, a.scheduleDeletions, a.deleteClusters, // clusters
-		a.clusterServices, a.gateway, a.route, a.services, a.deleteChildren, // where requests go
-		a.labels, a.watches, a.deployments, // what Ray does
+func (r *Reconciler) act(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	for _, part := range []func(context.Context, *scope){
+		r.createCluster, r.updateCluster, r.resizeClusters, r.rebaseline, r.scheduleDeletions, r.deleteClusters, // clusters
+		r.clusterServices, r.gateway, r.route, r.services, r.deleteChildren, // where requests go
+		r.labels, r.watches, r.deployments, // what Ray does
 	} {
-		errs = append(errs, part(ctx, s))
+		part(ctx, s)
 	}
-	return reconcile.Outcome{}, errors.Join(errs...)
+	return reconcile.Outcome{}, nil
 }
 
 // ensure makes a child, and remove deletes one.
-func (a *act) ensure(ctx context.Context, s *scope, owner client.Object, what string, c children.Child) error {
-	return s.took(a.said, what, a.children.Ensure(ctx, owner, c))
+func (r *Reconciler) ensure(ctx context.Context, s *scope, owner client.Object, what string, c children.Child) children.Result {
+	result := r.children.Ensure(ctx, owner, c)
+	s.took(what, result)
+	return result
 }
 
-func (a *act) remove(ctx context.Context, s *scope, owner client.Object, what string, o client.Object) error {
-	return s.took(a.said, what, a.children.Remove(ctx, owner, o))
+func (r *Reconciler) remove(ctx context.Context, s *scope, owner client.Object, what string, o client.Object) {
+	s.took(what, r.children.Remove(ctx, owner, o))
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

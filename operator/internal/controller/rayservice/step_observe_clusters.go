@@ -3,6 +3,7 @@ package rayservice
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,19 +19,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/serveplan"
 )
 
-// observeClusters finds the clusters of the service, used or not, and the Pods of those that are used.
-type observeClusters struct {
-	client  client.Reader
-	live    client.Reader
-	version string
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 
-// Run implements step.
-func (o *observeClusters) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	found, err := o.clusters(ctx, s)
+// observeClusters finds the clusters of the service, used or not, and the Pods of those that are used.
+func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	found, err := r.clusters(ctx, s)
 	if err != nil {
 		return reconcile.Outcome{}, err
 	}
@@ -41,21 +35,21 @@ func (o *observeClusters) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 			Deleting:  rc.DeletionTimestamp != nil,
 			Made:      rc.CreationTimestamp.Time,
 			Resize:    rayservice.Resized(&s.service.Spec.RayClusterSpec, rc) != nil,
-			Match:     rayservice.Compare(&s.service.Spec.RayClusterSpec, rc, o.version),
+			Match:     rayservice.Compare(&s.service.Spec.RayClusterSpec, rc, r.config.Version),
 			HeadReady: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady),
 			Status:    rc.Status,
 		}
 		// A version that stays the other one's would let the next edit that only removes something pass for none.
 		c.Rebaseline = c.Match == rayservice.Same &&
 			(rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(&s.service.Spec.RayClusterSpec) ||
-				rc.Annotations[rayv1.AnnotationKubeRayVersion] != o.version)
+				rc.Annotations[rayv1.AnnotationKubeRayVersion] != r.config.Version)
 		if at, err := time.Parse(time.RFC3339, rc.Annotations[rayv1.AnnotationDeleteAfter]); err == nil {
 			c.DeleteAfter = at
 		}
 		s.in.Clusters[rc.Name] = c
 	}
 	for _, name := range s.used() {
-		if err := o.pods(ctx, s, name); err != nil {
+		if err := r.pods(ctx, s, name); err != nil {
 			return reconcile.Outcome{}, err
 		}
 	}
@@ -64,37 +58,31 @@ func (o *observeClusters) Run(ctx context.Context, s *scope) (reconcile.Outcome,
 
 // clusters reads from the cache, unless what follows from there being none cannot be taken back: one that was made a moment ago may not be
 // in the cache yet.
-func (o *observeClusters) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster, error) {
+func (r *Reconciler) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster, error) {
 	var list rayv1.RayClusterList
-	if err := owned.List(ctx, o.client, s.service, &list); err != nil {
+	if err := owned.List(ctx, r.config.Client, s.service, &list); err != nil {
 		return nil, fmt.Errorf("listing clusters: %w", err)
 	}
 	if len(list.Items) > 0 || s.service.DeletionTimestamp == nil && !s.suspending() {
 		return list.Items, nil
 	}
-	err := o.live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{
+	err := r.config.Live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{
 		rayv1.LabelOriginatedFromCRName: s.service.Name, rayv1.LabelOriginatedFromCRD: "RayService",
 	})
 	if err != nil {
 		return nil, fmt.Errorf("listing clusters: %w", err)
 	}
-	var ours []rayv1.RayCluster
-	for i := range list.Items {
-		if metav1.IsControlledBy(&list.Items[i], s.service) {
-			ours = append(ours, list.Items[i])
-		}
-	}
-	return ours, nil
+	return slices.DeleteFunc(list.Items, func(rc rayv1.RayCluster) bool { return !metav1.IsControlledBy(&rc, s.service) }), nil
 }
 
 // pods finds the head of a cluster, and counts the Pods that a serve Service leads to.
-func (o *observeClusters) pods(ctx context.Context, s *scope, cluster string) error {
+func (r *Reconciler) pods(ctx context.Context, s *scope, cluster string) error {
 	rc, there := s.clusters[cluster]
 	if !there {
 		return nil
 	}
 	var list corev1.PodList
-	err := o.client.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingFields{indexCluster: cluster}, client.UnsafeDisableDeepCopy)
+	err := r.config.Client.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingFields{indexCluster: cluster}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return fmt.Errorf("listing Pods of %s: %w", cluster, err)
 	}

@@ -16,45 +16,37 @@ import (
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
-// observeRouting looks at the Gateway and the HTTPRoute where there may be any.
-type observeRouting struct{ optional *served.Watches }
-
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=get;list;watch
 
-// Run implements step.
-func (o *observeRouting) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// observeRouting looks at the Gateway and the HTTPRoute where there may be any.
+func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if !s.routed() {
 		return reconcile.Outcome{}, nil
 	}
-	r := &s.in.Routing
-	gateway, served, err := o.read(ctx, s, rayservice.GatewayKind, names.ServiceGateway(s.service.Name))
+	in := &s.in.Routing
+	gateway, found, err := r.read(ctx, s, rayservice.GatewayKind, names.ServiceGateway(s.service.Name))
 	if err != nil {
 		return reconcile.Outcome{}, err
 	}
-	route, servedToo, err := o.read(ctx, s, rayservice.RouteKind, names.ServiceRoute(s.service.Name))
+	route, foundToo, err := r.read(ctx, s, rayservice.RouteKind, names.ServiceRoute(s.service.Name))
 	if err != nil {
 		return reconcile.Outcome{}, err
 	}
-	if !served || !servedToo {
-		r.Missing = true
-		return reconcile.Outcome{After: absentCheck}, nil
+	if !found || !foundToo {
+		in.Missing = true
+		return reconcile.Outcome{After: served.AbsentFor}, nil
 	}
 	if gateway != nil {
 		s.in.Children++
-		st := rayservice.StateOfGateway(gateway)
-		r.GatewayReady, r.GatewayWhy, r.Addresses = st.Ready, st.Why, st.Addresses
+		in.GatewayState = rayservice.StateOfGateway(gateway)
 	}
 	if route != nil {
 		s.in.Children++
-		st := rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
-		r.Weights, r.RouteReady, r.RouteRefused = st.Weights, st.Ready, st.Refused
+		in.RouteState = rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
 	}
-	r.Left = gateway != nil || route != nil
-	return reconcile.Outcome{After: reconcile.Sooner(o.optional.Recheck(rayservice.GatewayKind), o.optional.Recheck(rayservice.RouteKind))}, nil
+	in.Left = gateway != nil || route != nil
+	return reconcile.Outcome{After: reconcile.Sooner(r.optional.Recheck(rayservice.GatewayKind), r.optional.Recheck(rayservice.RouteKind))}, nil
 }
-
-// absentCheck is how often to see whether somebody has installed the Gateway API.
-const absentCheck = served.AbsentFor
 
 // routed reports whether there may be a Gateway: now, or from a strategy of before.
 func (s *scope) routed() bool {
@@ -64,14 +56,14 @@ func (s *scope) routed() bool {
 }
 
 // read returns an object of ours, nil if there is none, and whether its kind is served.
-func (o *observeRouting) read(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, bool, error) {
-	ok, err := o.optional.Ready(kind)
+func (r *Reconciler) read(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, bool, error) {
+	ok, err := r.optional.Ready(kind)
 	if err != nil || !ok {
 		return nil, false, err
 	}
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(kind)
-	err = o.optional.Get(ctx, client.ObjectKey{Namespace: s.service.Namespace, Name: name}, u)
+	err = r.optional.Get(ctx, client.ObjectKey{Namespace: s.service.Namespace, Name: name}, u)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, true, nil

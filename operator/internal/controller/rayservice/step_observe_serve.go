@@ -18,44 +18,35 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
 // observeServe takes the last answers of Ray Serve on the clusters that are used, and what became of configurations that were sent there.
-type observeServe struct {
-	client  client.Reader
-	tracker *tracker
-	said    *report.Once
-	domain  string
-}
-
-// Run implements step.
-func (o *observeServe) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) observeServe(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{}
 	for _, name := range s.used() {
 		rc, there := s.clusters[name]
 		if !there {
 			continue
 		}
-		o.settle(s, rc)
-		answer := o.tracker.serves.Answer(rc.UID)
+		r.settle(s, rc)
+		answer := r.tracker.serves.Answer(rc.UID)
 		s.answers[name] = answer
-		site, err := o.site(ctx, rc)
+		site, err := r.site(ctx, rc)
 		if err != nil {
 			return out, err
 		}
 		s.sites[name] = site
 		c := s.in.Clusters[name]
-		c.ServingSince = o.tracker.serving(s.service.UID, rc.UID, c.Pods > 0)
-		c.Serve = serveOf(s, answer, o.tracker.known(s.service.UID, rc.UID))
+		c.ServingSince = r.tracker.serving(s.service.UID, rc.UID, c.Pods > 0)
+		c.Serve = serveOf(s, answer, r.tracker.known(s.service.UID, rc.UID))
 		if c.Serve.Deployed && !c.Serve.Known {
-			o.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)
+			r.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)
 			c.Serve.Known, c.Serve.Text = true, s.service.Spec.ServeConfigV2
 		}
 		if c.Serve.Busy && c.HeadReady && c.Serve.FailingSince.IsZero() { // one that fails wakes when it answers
-			out.After = reconcile.Sooner(out.After, o.tracker.pace.Changing/4) // an answer that says the same as before wakes nobody
+			out.After = reconcile.Sooner(out.After, r.tracker.pace.Changing/4) // an answer that says the same as before wakes nobody
 		}
 		s.in.Clusters[name] = c
 	}
@@ -63,28 +54,28 @@ func (o *observeServe) Run(ctx context.Context, s *scope) (reconcile.Outcome, er
 }
 
 // settle tells of a configuration that was accepted, or not. What did not answer may have accepted it, so that is told of the second time.
-func (o *observeServe) settle(s *scope, rc *rayv1.RayCluster) {
-	d, failures, failure := o.tracker.settle(s.service.UID, rc.UID)
+func (r *Reconciler) settle(s *scope, rc *rayv1.RayCluster) {
+	d, failures, failure := r.tracker.settle(s.service.UID, rc.UID)
 	subject := "deployment " + string(rc.UID)
 	switch {
 	case d == nil:
 	case failure == nil && d.resized:
 		s.events = append(s.events, eventCapacity(rc.Name, d.percent))
-		o.said.Say(s.service.UID, subject)
+		s.said.Say(s.service.UID, subject)
 	case failure == nil:
 		s.events = append(s.events, eventDeployed(rc.Name))
-		o.said.Say(s.service.UID, subject)
+		s.said.Say(s.service.UID, subject)
 	case failures < 2 && errors.Is(failure, dashboard.ErrUnavailable):
-	case o.said.News(s.service.UID, subject, failure.Error()):
+	case s.said.News(s.service.UID, subject, failure.Error()):
 		s.events = append(s.events, eventNotDeployed(rc.Name, d.resized, failure.Error()))
 	}
 }
 
 // site is where the dashboard of a cluster is; nil while there is no Service for it.
-func (o *observeServe) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboards.Site, error) {
+func (r *Reconciler) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboards.Site, error) {
 	svc := &corev1.Service{}
 	name := names.HeadService(rc)
-	err := o.client.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, svc)
+	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, svc)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -95,7 +86,7 @@ func (o *observeServe) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboa
 	if i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard }); i >= 0 {
 		port = svc.Spec.Ports[i].Port
 	}
-	site := dashboards.SiteOf(rc, net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(port))))
+	site := dashboards.SiteOf(rc, net.JoinHostPort(names.HeadHost(rc, r.config.ClusterDomain), strconv.Itoa(int(port))))
 	return &site, nil
 }
 

@@ -18,38 +18,32 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// observeServices finds out where the Services lead, and how many Pods behind them take requests.
-type observeServices struct {
-	client client.Reader
-	live   client.Reader
-}
-
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
 
-// Run implements step.
-func (o *observeServices) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// observeServices finds out where the Services lead, and how many Pods behind them take requests.
+func (r *Reconciler) observeServices(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if s.suspending() {
-		return reconcile.Outcome{}, o.left(ctx, s)
+		return reconcile.Outcome{}, r.left(ctx, s)
 	}
 	var err error
-	if s.in.HeadService, err = o.leadsTo(ctx, s, names.ServiceHeadService(s.service.Name)); err != nil {
+	if s.in.HeadService, err = r.leadsTo(ctx, s, names.ServiceHeadService(s.service.Name)); err != nil {
 		return reconcile.Outcome{}, err
 	}
-	if s.in.ServeService, err = o.leadsTo(ctx, s, names.ServiceServeService(s.service)); err != nil {
+	if s.in.ServeService, err = r.leadsTo(ctx, s, names.ServiceServeService(s.service)); err != nil {
 		return reconcile.Outcome{}, err
 	}
-	return reconcile.Outcome{}, o.endpoints(ctx, s)
+	return reconcile.Outcome{}, r.endpoints(ctx, s)
 }
 
 // leadsTo is the cluster to which a Service leads; empty for none. That of KubeRay lacks the label that the cache goes by until it is
 // repaired.
-func (o *observeServices) leadsTo(ctx context.Context, s *scope, name string) (string, error) {
+func (r *Reconciler) leadsTo(ctx context.Context, s *scope, name string) (string, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: s.service.Namespace, Name: name}
-	err := o.client.Get(ctx, key, svc)
+	err := r.config.Client.Get(ctx, key, svc)
 	if apierrors.IsNotFound(err) && s.service.Status.ActiveServiceStatus.RayClusterName != "" {
-		err = o.live.Get(ctx, key, svc)
+		err = r.config.Live.Get(ctx, key, svc)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -63,7 +57,7 @@ func (o *observeServices) leadsTo(ctx context.Context, s *scope, name string) (s
 }
 
 // endpoints counts the Pods behind the serve Services once each, however many slices name them.
-func (o *observeServices) endpoints(ctx context.Context, s *scope) error {
+func (r *Reconciler) endpoints(ctx context.Context, s *scope) error {
 	services := []string{names.ServiceServeService(s.service)}
 	if s.in.Strategy.Steps && s.service.Status.ActiveServiceStatus.RayClusterName != "" { // which lead to the same Pods, once they are there
 		for _, cluster := range s.used() {
@@ -73,7 +67,7 @@ func (o *observeServices) endpoints(ctx context.Context, s *scope) error {
 	seen := map[types.UID]struct{}{}
 	for _, name := range services {
 		var list discoveryv1.EndpointSliceList
-		err := o.client.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingFields{indexService: name}, client.UnsafeDisableDeepCopy)
+		err := r.config.Client.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingFields{indexService: name}, client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return fmt.Errorf("listing EndpointSlices of %s: %w", name, err)
 		}
@@ -90,9 +84,9 @@ func (o *observeServices) endpoints(ctx context.Context, s *scope) error {
 }
 
 // left finds what a suspension has to delete besides the clusters. The API server is asked: that nothing is left cannot be taken back.
-func (o *observeServices) left(ctx context.Context, s *scope) error {
+func (r *Reconciler) left(ctx context.Context, s *scope) error {
 	var list corev1.ServiceList
-	err := o.live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{
+	err := r.config.Live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{
 		rayv1.LabelOriginatedFromCRName: s.service.Name, rayv1.LabelOriginatedFromCRD: "RayService",
 	})
 	if err != nil {

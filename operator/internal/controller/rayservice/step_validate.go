@@ -14,11 +14,8 @@ import (
 )
 
 // validateSpec looks for broken rules. A service that has begun is refused only for those that no operator can act against.
-type validateSpec struct{ options validation.Options }
-
-// Run implements step.
-func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
-	errs := validation.Refused(validation.Create(s.service, v.options).Errors, len(s.used()) > 0)
+func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, error) {
+	errs := validation.Refused(validation.Create(s.service, r.config.Validation).Errors, len(s.used()) > 0)
 	if len(errs) == 0 {
 		return reconcile.Outcome{}, nil
 	}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
@@ -44,13 +45,7 @@ type keeper struct {
 func (k *keeper) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-k.ended:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(wait.ContextForChannel(k.ended), cancel)()
 	switch o := obj.(type) {
 	case *corev1.Secret:
 		if err := k.keepPredecessor(ctx, o); err != nil {
