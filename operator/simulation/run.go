@@ -39,6 +39,8 @@ type Result struct {
 const (
 	// settleTime is how long the world has to reach its end once there are no more faults: limits of minutes are in it, one after the other.
 	settleTime = 40 * time.Minute
+	// disturbedTime is beyond the longest fault: a name that is awaited longer is never free.
+	disturbedTime = 5 * time.Hour
 	// restTime is how long nothing may be written then.
 	restTime = 2 * time.Minute
 )
@@ -97,7 +99,7 @@ func (w *world) must(err error) {
 // play runs to the end of all disturbances, then until everything is at its end, then at rest.
 func (w *world) play(last time.Duration) {
 	w.run(last + time.Second)
-	for wait := w.undisturbed(); wait > 0 && !w.watch.broken(); wait = w.undisturbed() {
+	for begin, wait := w.now(), w.undisturbed(); wait > 0 && w.now()-begin < disturbedTime && !w.watch.broken(); wait = w.undisturbed() {
 		w.run(wait)
 	}
 	why := w.unfinished()
