@@ -108,11 +108,6 @@ const (
 	AnnotationNumWorkerGroups = "ray.io/num-worker-groups"
 	// AnnotationUpgradeStrategyRecreateHash is the hash of the cluster spec that a Pod was made from.
 	AnnotationUpgradeStrategyRecreateHash = "ray.io/upgrade-strategy-recreate-hash"
-	// AnnotationHeadRestart set to Never forbids replacing the head of a cluster. The operator sets it where the submitter of a RayJob that has ended is
-	// in the head, of which the next one would submit the job again. KubeRay does not know it.
-	AnnotationHeadRestart = "raygate.io/head-restart"
-	// HeadRestartNever is its value.
-	HeadRestartNever = "Never"
 	// AnnotationDisableProvisionedHeadRestart set to true forbids replacing the head of a cluster that was provisioned.
 	AnnotationDisableProvisionedHeadRestart = "ray.io/disable-provisioned-head-restart"
 	// AnnotationCronJobScheduledTimestamp is the time that a RayJob of a RayCronJob was scheduled for.

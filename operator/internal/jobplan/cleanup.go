@@ -36,9 +36,6 @@ func cleanUp(s *step) {
 			worst, due = d.policy, true
 		}
 	}
-	if sidecar := s.mode(rayv1.SidecarMode) && !s.selects(); sidecar && s.in.Cluster.alive() && !s.in.Cluster.Provisioned && severity[worst] < severity[rayv1.DeleteCluster] {
-		s.act(ForbidHeadRestart) // the next head would run the job again
-	}
 	if !due {
 		return
 	}

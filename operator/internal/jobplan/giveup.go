@@ -135,13 +135,10 @@ func (s *step) stopped() bool {
 	}
 }
 
-// sidecarWaits is about a cluster whose head holds a submitter that may submit later: one that has not submitted yet, or, while the cluster was never
-// complete, that of the head which replaces this one. So the cluster goes with the attempt.
+// sidecarWaits is about a cluster whose head holds a submitter that has not submitted yet, and may do so later. So the cluster goes with the attempt.
 func (s *step) sidecarWaits() bool {
-	if !s.mode(rayv1.SidecarMode) || s.selects() || !s.in.Cluster.alive() {
-		return false
-	}
-	return !s.in.Cluster.Provisioned || s.status.JobStatus == rayv1.JobStatusNew && !s.in.Submitter.finished() && !s.in.Submitter.HeadLost
+	sub := s.in.Submitter
+	return s.mode(rayv1.SidecarMode) && !s.selects() && s.in.Cluster.alive() && s.status.JobStatus == rayv1.JobStatusNew && !sub.finished() && !sub.HeadLost
 }
 
 // Finalize is what to do before the finalizer of a RayJob that is being deleted can go: without actions, nothing. A cluster of its own goes with

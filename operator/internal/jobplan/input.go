@@ -36,8 +36,6 @@ type Input struct {
 // Cluster is what was observed of the RayCluster that the status names, or the clusterSelector.
 type Cluster struct {
 	Found, Deleting, Ready bool
-	// Provisioned says that all Pods were ready once. In SidecarMode a head that is lost before is replaced, and one that is lost later is not.
-	Provisioned bool
 	// Dashboard is host:port of the dashboard; empty while there is no Service for it.
 	Dashboard string
 	// WorkersSuspended says that all worker groups are suspended.

@@ -36,8 +36,6 @@ const (
 	DeleteSubmitter Action = "DeleteSubmitter"
 	// SuspendWorkers suspends all worker groups of the RayCluster.
 	SuspendWorkers Action = "SuspendWorkers"
-	// ForbidHeadRestart has the head of the RayCluster not replaced.
-	ForbidHeadRestart Action = "ForbidHeadRestart"
 	// DeleteJob deletes the RayJob.
 	DeleteJob Action = "DeleteJob"
 	// Release has the batch scheduler clean up. In a state at the end its failure is no reason to stop.

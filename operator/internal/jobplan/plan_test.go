@@ -34,7 +34,7 @@ func input(changes ...func(*Input)) Input {
 		},
 		Now:       at(10),
 		Suffix:    func() string { return "ccccc" },
-		Cluster:   Cluster{Found: true, Ready: true, Provisioned: true, Dashboard: "demo:8265"},
+		Cluster:   Cluster{Found: true, Ready: true, Dashboard: "demo:8265"},
 		Submitter: Submitter{Found: true},
 		Ray:       Ray{AskedAt: at(9), Status: rayv1.JobStatusRunning},
 		Limits:    DefaultLimits(),
@@ -222,10 +222,10 @@ func TestLifeCycle(t *testing.T) {
 			want{"SidecarEnded", running, none, "", nil}},
 
 		"a sidecar loses its head early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true})},
-			want{"HeadLost", failed, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
+			want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
 		"a sidecar loses its cluster early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{}), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, nil}},
 		"a sidecar is forgotten early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), unknown(9)},
-			want{"RecordLost", failed, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
+			want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},
 		"another head submits": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), ray(Ray{AskedAt: at(9), Status: run, StartTime: at(8)}),
 			func(in *Input) { in.Job.Status.RayJobStatusInfo.StartTime = stamp(2) }}, want{"RecordLost", initializing, run, rayv1.AppFailed, poll}},
 		"not ready in time, and nobody asked": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), preRunning(10)},
@@ -298,7 +298,6 @@ func TestLifeCycle(t *testing.T) {
 		"the same, and the submitter has given up": {changes{spec(selects), unseen, cluster(Cluster{}), ray(Ray{}), broke(8)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
 		"the cluster is gone before it ran":        {changes{unseen, cluster(Cluster{}), ray(Ray{})}, want{"ClusterMissing", running, none, "", []Action{Reserve, EnsureCluster, Poll}}},
 		"the head Pod is gone, sidecar":            {changes{mode(rayv1.SidecarMode), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
-		"a head that is replaced is gone, sidecar": {changes{mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Ready: true}), submitter(Submitter{HeadLost: true})}, want{"HeadLost", failed, bad, rayv1.AppFailed, []Action{DeleteCluster}}},
 		"the cluster is gone, sidecar unseen":      {changes{mode(rayv1.SidecarMode), cluster(Cluster{}), jobStatus(""), ray(Ray{})}, want{"ClusterLost", failed, none, rayv1.AppFailed, nil}},
 		"the head Pod is gone after":               {changes{mode(rayv1.SidecarMode), says(ok, 9), submitter(Submitter{HeadLost: true})}, want{"JobEnded", complete, ok, "", nil}},
 
@@ -372,9 +371,8 @@ func TestLifeCycle(t *testing.T) {
 		"was complete":               {changes{state(rejected), broken, jobStatus(ok), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"CompletedBefore", complete, ok, "", nil}},
 		"was failed":                 {changes{state(rejected), broken, jobStatus(bad), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"FailedBefore", failed, bad, "", nil}},
 
-		"at the end, a head that would be replaced": {changes{state(complete), jobStatus(ok), mode(rayv1.SidecarMode), spec(func(s *rayv1.RayJobSpec) { s.ShutdownAfterJobFinishes = false }), cluster(Cluster{Found: true})}, want{"CleanUp", complete, ok, "", []Action{Release, ForbidHeadRestart}}},
-		"at the end, suspended":                     {changes{state(complete), jobStatus(ok), spec(suspend), broken}, want{"CleanUp", complete, ok, "", []Action{Release, DeleteCluster}}},
-		"in a state of others":                      {changes{state("Sleeping"), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+		"at the end, suspended": {changes{state(complete), jobStatus(ok), spec(suspend), broken}, want{"CleanUp", complete, ok, "", []Action{Release, DeleteCluster}}},
+		"in a state of others":  {changes{state("Sleeping"), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -180,11 +180,16 @@ func suspending(rc *rayv1.RayCluster) bool {
 		rc.Suspended() && meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended)
 }
 
-// headRestartDisabled reports whether a head that is gone stays gone: the RayJob that runs in it must not start again.
+// headRestartDisabled reports whether a head that is gone stays gone: the RayJob that runs in it must not start again. With KubeRay a head is replaced
+// until all Pods were ready once, also one whose submitter has submitted the job.
 func headRestartDisabled(rc *rayv1.RayCluster) bool {
-	return rc.Annotations[rayv1.AnnotationHeadRestart] == rayv1.HeadRestartNever ||
-		rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] == "true" &&
-			meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
+	return rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] == "true" &&
+		(meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned) || HoldsSubmitter(rc) && rc.Status.Head.PodIP != "")
+}
+
+// HoldsSubmitter reports whether the submitter of a RayJob is a container of the head. The address of such a head stays in the status when it is gone.
+func HoldsSubmitter(rc *rayv1.RayCluster) bool {
+	return rc.Labels[rayv1.LabelJobSubmissionMode] == string(rayv1.SidecarMode)
 }
 
 // head plans the head Pod. A head that is leaving is waited for: two of them would share the Service, and the stored

@@ -176,7 +176,7 @@ func setStalled(s *scope, _ tally) {
 		add(refusal, f.Message)
 	}
 	if s.headRestartDisabled { // nothing else is tried then
-		add(rayv1.ReasonHeadRestartDisabled, "the head Pod is gone and the annotation "+rayv1.AnnotationDisableProvisionedHeadRestart+" or "+rayv1.AnnotationHeadRestart+" forbids to replace it")
+		add(rayv1.ReasonHeadRestartDisabled, "the head Pod is gone and the annotation "+rayv1.AnnotationDisableProvisionedHeadRestart+" forbids to replace it")
 	}
 	// Nor then. A cluster with certificates begins with a moment of waiting.
 	if len(s.holds) > 0 && s.now.Sub(s.cluster.CreationTimestamp.Time) >= podplan.TroubleAfter {

@@ -77,6 +77,9 @@ func setNumbers(s *scope, t tally) {
 
 func setHeadPod(s *scope, t tally) {
 	head := &s.cluster.Status.Head
+	if t.head == nil && podplan.HoldsSubmitter(s.cluster) {
+		return
+	}
 	head.PodName, head.PodIP = "", ""
 	if t.head != nil {
 		head.PodName, head.PodIP = t.head.Name, t.head.Status.PodIP

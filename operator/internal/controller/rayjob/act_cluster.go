@@ -71,32 +71,16 @@ func (a *act) suspendWorkers(ctx context.Context, s *scope) error {
 	if s.cluster == nil || s.selects() {
 		return nil
 	}
-	return a.patchCluster(ctx, s, "Suspended all worker groups of RayCluster %s", func(rc *rayv1.RayCluster) {
-		for i := range rc.Spec.WorkerGroupSpecs {
-			rc.Spec.WorkerGroupSpecs[i].Suspend = new(true)
-		}
-	})
-}
-
-// forbidHeadRestart keeps the head of the cluster from being replaced.
-func (a *act) forbidHeadRestart(ctx context.Context, s *scope) error {
-	if s.cluster == nil || s.cluster.Annotations[rayv1.AnnotationHeadRestart] == rayv1.HeadRestartNever {
-		return nil
-	}
-	return a.patchCluster(ctx, s, "Forbade another head for RayCluster %s, which would run the job again", func(rc *rayv1.RayCluster) {
-		metav1.SetMetaDataAnnotation(&rc.ObjectMeta, rayv1.AnnotationHeadRestart, rayv1.HeadRestartNever)
-	})
-}
-
-func (a *act) patchCluster(ctx context.Context, s *scope, did string, change func(*rayv1.RayCluster)) error {
 	after := s.cluster.DeepCopy()
-	change(after)
+	for i := range after.Spec.WorkerGroupSpecs {
+		after.Spec.WorkerGroupSpecs[i].Suspend = new(true)
+	}
 	r := a.children.Do(s.job, children.Update, "RayCluster", after.Name, func() error {
 		return a.config.Client.Patch(ctx, after, client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{}))
 	})
 	if r.Done == children.Update {
 		r.Done = children.None
-		s.events = append(s.events, report.Normal("UpdatedRayCluster", "Update", did, after.Name))
+		s.events = append(s.events, report.Normal("UpdatedRayCluster", "Update", "Suspended all worker groups of RayCluster %s", after.Name))
 	}
 	s.took(a.said, "RayCluster", r)
 	return r.Err

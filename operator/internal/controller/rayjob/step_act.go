@@ -71,8 +71,6 @@ func (a *act) do(ctx context.Context, s *scope, action jobplan.Action) error {
 		return a.deleteSubmitter(ctx, s)
 	case jobplan.SuspendWorkers:
 		return a.suspendWorkers(ctx, s)
-	case jobplan.ForbidHeadRestart:
-		return a.forbidHeadRestart(ctx, s)
 	case jobplan.DeleteJob:
 		return a.deleteJob(ctx, s)
 	}

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,7 +44,6 @@ func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 	s.cluster = rc
 	s.in.Cluster = jobplan.Cluster{
 		Found: true, Deleting: rc.DeletionTimestamp != nil, Ready: rc.Status.State == rayv1.ClusterStateReady,
-		Provisioned: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned),
 		WorkersSuspended: !slices.ContainsFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool {
 			return g.Suspend == nil || !*g.Suspend
 		}),

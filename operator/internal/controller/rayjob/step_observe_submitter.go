@@ -142,7 +142,7 @@ func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool
 	if s.cluster == nil {
 		return false, nil
 	}
-	begun := jobplan.SidecarMayHaveSubmitted(&s.job.Status) || s.in.Cluster.Provisioned // whose head is not replaced
+	begun := jobplan.SidecarMayHaveSubmitted(&s.job.Status) || s.cluster.Status.Head.PodIP != ""
 	head, err := o.head(ctx, o.client, s.cluster)
 	if err == nil && head == nil && begun {
 		head, err = o.head(ctx, o.live, s.cluster) // the cache may be behind
