@@ -90,7 +90,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	defer func() { // also when a handler breaks the connection off
-		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), strconv.Itoa(w.code)).Observe(time.Since(start).Seconds())
+		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), codeLabel(w.code)).Observe(time.Since(start).Seconds())
 	}()
 	s.handler.ServeHTTP(w, r)
 }
@@ -101,6 +101,14 @@ func methodLabel(method string) string {
 		return method
 	}
 	return "other"
+}
+
+// codeLabel keeps what dashboards make up out of the metrics.
+func codeLabel(code int) string {
+	if code != 0 && http.StatusText(code) == "" {
+		return "other"
+	}
+	return strconv.Itoa(code)
 }
 
 // methods are those of the API.

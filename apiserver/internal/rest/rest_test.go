@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kuberest "k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
@@ -122,7 +123,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	}))
-	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Authorizer: authz.AllowAll{}, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
+	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Caller: &kuberest.Config{}, Authorizer: authz.AllowAll{}, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
 		return s.Get(ctx, key, store.ReadOptions{})
 	}})
 	if err != nil {
