@@ -141,7 +141,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&h.UIDHeaders, "requestheader-uid-headers", h.UIDHeaders, "Headers with the UID.")
 	fs.StringSliceVar(&h.GroupHeaders, "requestheader-group-headers", h.GroupHeaders, "Headers with groups.")
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
-	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org.")
+	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org. With * pages of any site may, if callers need a token; where they need none (--authentication=none or impersonate, --v1-authentication=none), * only means pages of this machine, and only on a gateway that listens on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take whose client sets no deadline.")
 	l := &o.Limits

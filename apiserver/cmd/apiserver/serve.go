@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -36,6 +37,9 @@ func run(ctx context.Context, o *Options) error {
 	}
 	for _, address := range o.inTheClear() {
 		log.Info("Tokens travel in the clear: use --tls-cert-file, or listen on loopback", "address", address)
+	}
+	if slices.Contains(o.CORSAllowedOrigins, rest.AnySite) {
+		log.Info("--cors-allowed-origins=* lets pages of any site use the API by tokens of their own. It does not count where callers need no token: list the sites there")
 	}
 	a, err := newApp(ctx, o, certificates, tls)
 	if err != nil {
