@@ -99,18 +99,9 @@ type Dashboard struct {
 // Open returns the dashboard of a cluster for a caller who may do verb to services/proxy of the head Service. That the caller may know of the cluster
 // has been found out before. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
 func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
-	item, err := p.Cluster(ctx, key)
+	d, service, err := p.find(ctx, key)
 	if err != nil {
 		return nil, err
-	}
-	d := &Dashboard{Cluster: &rayv1.RayCluster{}, transport: p.transport}
-	if err := json.Unmarshal(item.JSON(), d.Cluster); err != nil {
-		return nil, fmt.Errorf("reading a stored RayCluster: %w", err)
-	}
-	service := d.Cluster.Status.Head.ServiceName
-	// The status may be written by others than the operator; nothing but a Service of this namespace is gone to.
-	if len(validation.IsDNS1035Label(service)) > 0 {
-		return nil, notReady(key.Name, "it has no head Service yet")
 	}
 	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: service}
 	if err := p.Authorizer.Authorize(ctx, d.access); err != nil {
@@ -119,14 +110,41 @@ func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string)
 	if d.token, err = p.token(ctx, d.Cluster); err != nil {
 		return nil, err
 	}
+	return d, nil
+}
+
+// ServesFiles tells whether the files of pages need no credentials of a caller, as the API server does when it is in between.
+func (p *Proxy) ServesFiles() bool { return p.apiServer == nil }
+
+// openFiles returns the dashboard of a cluster for what Ray serves without a token.
+func (p *Proxy) openFiles(ctx context.Context, key types.NamespacedName) (*Dashboard, error) {
+	d, _, err := p.find(ctx, key)
+	return d, err
+}
+
+// find returns the way to the dashboard of a cluster, and the name of its head Service.
+func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard, string, error) {
+	item, err := p.Cluster(ctx, key)
+	if err != nil {
+		return nil, "", err
+	}
+	d := &Dashboard{Cluster: &rayv1.RayCluster{}, transport: p.transport}
+	if err := json.Unmarshal(item.JSON(), d.Cluster); err != nil {
+		return nil, "", fmt.Errorf("reading a stored RayCluster: %w", err)
+	}
+	service := d.Cluster.Status.Head.ServiceName
+	// The status may be written by others than the operator; nothing but a Service of this namespace is asked about.
+	if len(validation.IsDNS1035Label(service)) > 0 {
+		return nil, "", notReady(key.Name, "it has no head Service yet")
+	}
 	if p.apiServer != nil {
 		d.url = dashboard.ServiceProxyURL(p.apiServer, key.Namespace, service, rayv1.PortDashboard)
-		return d, nil
+		return d, service, nil
 	}
 	// The name is for the Host header only. Where the Pod is, is found for each request: a log that is followed outlives its head.
 	d.url = &url.URL{Scheme: "http", Host: net.JoinHostPort(service+"."+key.Namespace+".svc", strconv.Itoa(int(headpod.Of(d.Cluster).Port)))}
 	d.transport = headpod.To(p.transport, func(ctx context.Context) (netip.AddrPort, error) { return p.address(ctx, key) })
-	return d, nil
+	return d, service, nil
 }
 
 // address is where the dashboard of a cluster listens in its head Pod. Nothing else that names it counts: a tenant decides what the head Service is, and

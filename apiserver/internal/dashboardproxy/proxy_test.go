@@ -49,7 +49,10 @@ type world struct {
 	denied string // verb
 	seen   []*http.Request
 	pod    *corev1.Pod // of the head, when the dashboard is reached directly
-	asks   []string    // paths that the API server was asked for
+	// unproven says that requests for pages have no proof.
+	unproven bool
+	proofs   []string // paths of pages, and the proofs that came with them
+	asks     []string // paths that the API server was asked for
 }
 
 var demo = types.NamespacedName{Namespace: "default", Name: "demo"}

@@ -31,10 +31,10 @@ var verbs = map[string]string{
 // Serve sends a request on to path of a cluster's dashboard and its answer back, as they come and whatever they are, also when they become a WebSocket.
 // path is escaped and begins with a slash. An error means that nothing has been answered. The caller is the context's.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
-	return p.serve(w, r, key, path, false)
+	return p.serve(w, r, key, path, nil)
 }
 
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string, page bool) error {
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string, page *Page) error {
 	verb, ok := verbs[r.Method]
 	if !ok {
 		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(verbs)), ", "))
@@ -44,29 +44,39 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	if err != nil || slices.ContainsFunc(strings.Split(plain, "/"), func(s string) bool { return s == "." || s == ".." }) {
 		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path of the dashboard cannot be read, or leads out of it"}
 	}
-	if err := p.mayKnow(r.Context(), key); err != nil {
-		return err
-	}
-	d, err := p.Open(r.Context(), key, verb)
+	d, err := p.opened(r.Context(), key, verb, page)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	go p.endWithRights(ctx, cancel, d)
+	if d.access.Verb != "" {
+		go p.endWithRights(ctx, cancel, d)
+	}
 	relay.LimitBody(w, r)
 	target := relay.Target{
 		URL:       &url.URL{Scheme: d.url.Scheme, Host: d.url.Host, Path: d.url.Path + plain, RawPath: d.url.EscapedPath() + path, RawQuery: r.URL.RawQuery},
 		Transport: d.transport, Stop: p.Stop, Header: d.identify, Untrusted: true,
 	}
-	if page {
+	if page != nil {
 		target.Header = func(h http.Header) {
 			d.identify(h)
 			settlePage(h)
 		}
-		target.Answer = confine
+		target.Answer = page.confine
 	}
 	return notAnswered(ctx, key.Name, relay.Pass(w, r.WithContext(ctx), target))
+}
+
+// opened returns the dashboard of a cluster that the context's caller may use. A file of its pages is for everybody with their path.
+func (p *Proxy) opened(ctx context.Context, key types.NamespacedName, verb string, page *Page) (*Dashboard, error) {
+	if page != nil && page.Proof == "" && p.ServesFiles() && IsFile(page.Path) {
+		return p.openFiles(ctx, key)
+	}
+	if err := p.mayKnow(ctx, key); err != nil {
+		return nil, err
+	}
+	return p.Open(ctx, key, verb)
 }
 
 // notAnswered is the error for a request that came to nothing. Addresses and causes stay out of it.

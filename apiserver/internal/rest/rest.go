@@ -90,6 +90,10 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	defer func() { // also when a handler breaks the connection off
 		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), codeLabel(w.code)).Observe(time.Since(start).Seconds())
 	}()
+	if s.api(r.URL.Path).AnyOrigin { // which has its own answer to questions of other origins
+		s.dispatch(w, r)
+		return
+	}
 	s.handler.ServeHTTP(w, r)
 }
 

@@ -57,6 +57,9 @@ type API struct {
 // New returns the handler. ctx ends the registrations.
 func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{Options: o}
+	if a.Pages != nil {
+		a.Pages.files = make(chan struct{}, maxFiles)
+	}
 	a.mux = a.newMux()
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
