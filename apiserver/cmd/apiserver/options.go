@@ -50,8 +50,7 @@ type Options struct {
 	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
 
-	TracingEndpoint               string
-	TracingSamplingRatePerMillion int32
+	Tracing TracingOptions
 
 	// EnableConsole serves the web console.
 	EnableConsole bool
@@ -154,8 +153,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
-	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
-	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
+	fs.StringVar(&o.Tracing.Endpoint, "tracing-endpoint", o.Tracing.Endpoint, "OpenTelemetry collector (OTLP over gRPC), as in https://collector:4317, or http://collector:4317 without TLS, which host:port also means; empty switches tracing off. Credentials for it are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value,...")
+	fs.StringVar(&o.Tracing.CAFile, "tracing-ca-file", o.Tracing.CAFile, "PEM bundle of the CAs of the collector; those of the system if it is empty.")
+	fs.Int32Var(&o.Tracing.SamplingRatePerMillion, "tracing-sampling-rate-per-million", o.Tracing.SamplingRatePerMillion, "How many of a million calls are traced. A trace that a caller sends is linked and does not decide.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
 	fs.StringVar(&o.PageTokenKeyFile, "page-token-key-file", o.PageTokenKeyFile, "File with a secret of at least 32 bytes, the same for all replicas, so that page tokens work on each of them and after restarts. Without it the secret is made from the TLS key, if there is one.")
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
@@ -251,6 +251,7 @@ func (o *Options) Validate() error {
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	o.validateV1(check)
+	o.Tracing.validate(check)
 	for _, ns := range o.Namespaces {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))

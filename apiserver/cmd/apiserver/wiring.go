@@ -201,7 +201,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 		options = append(options, grpc.Creds(credentials.NewTLS(tls.config("h2"))))
 	}
 	if a.tracing != nil {
-		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(a.tracing), otelgrpc.WithPropagators(tracing.Propagators()))))
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(a.tracing), otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithPublicEndpoint())))
 	}
 	return options
 }

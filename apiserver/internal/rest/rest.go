@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -88,6 +90,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	defer func() { // also when a handler breaks the connection off
+		trace.SpanFromContext(r.Context()).SetAttributes(attribute.String("http.route", w.route)) // in place of the path, which may have credentials
 		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), codeLabel(w.code)).Observe(time.Since(start).Seconds())
 	}()
 	if s.api(r.URL.Path).AnyOrigin { // which has its own answer to questions of other origins
