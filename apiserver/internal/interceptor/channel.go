@@ -66,7 +66,16 @@ func (c *Channel) call(ctx context.Context, method string, decode func(any) erro
 	if !ok {
 		return nil, sent, status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
-	answer, err := m.handler(m.service, grpc.NewContextWithServerTransportStream(ctx, sent), decode, c.chain.Unary)
+	ctx = grpc.NewContextWithServerTransportStream(ctx, sent)
+	var malformed error
+	var request any
+	answer, err := m.handler(m.service, ctx, func(into any) error {
+		request, malformed = into, decode(into)
+		return malformed
+	}, c.chain.Unary)
+	if malformed != nil { // a call like others for the log and the metrics; the handler returns before the interceptors
+		answer, err = c.chain.Unary(ctx, request, &grpc.UnaryServerInfo{Server: m.service, FullMethod: method}, func(context.Context, any) (any, error) { return nil, malformed })
+	}
 	return answer, sent, err
 }
 

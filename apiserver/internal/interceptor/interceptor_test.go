@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -198,4 +200,20 @@ func (sender) GetCluster(ctx context.Context, req *raygatev2.GetClusterRequest) 
 	sent := errors.Join(grpc.SetHeader(ctx, metadata.Pairs("sent", "header")), grpc.SetTrailer(ctx, metadata.Pairs("sent", "trailer")))
 	seen := fmt.Sprint(req.GetName(), " ", ctx.Value(senderKey{}), " ", strings.Join(md.Get("key"), ","))
 	return &raygatev2.GetClusterResponse{Cluster: &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: seen}}}, sent
+}
+
+// A request that cannot be read is a call like others: interceptors see it, with what there is of it.
+func TestChannelMalformed(t *testing.T) {
+	var seen []string
+	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{func(ctx context.Context, c *interceptor.Call, next func(context.Context) error) error {
+		err := next(ctx)
+		seen = append(seen, fmt.Sprint(c.Method, " ", c.Request != nil, " ", err))
+		return err
+	}}))
+	healthpb.RegisterHealthServer(conn, health.NewServer())
+	malformed := errors.New("no JSON")
+	_, _, err := conn.Call(t.Context(), healthpb.Health_Check_FullMethodName, func(any) error { return malformed })
+	if want := healthpb.Health_Check_FullMethodName + " true no JSON"; !errors.Is(err, malformed) || len(seen) != 1 || seen[0] != want {
+		t.Errorf("%v, interceptors saw %q", err, seen)
+	}
 }

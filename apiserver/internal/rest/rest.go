@@ -129,7 +129,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/livez", "/healthz", "/readyz":
 		SetRoute(w, r.URL.Path)
-		s.ServeHealth(w, r)
+		s.servePublicHealth(w, r)
 	case "/openapi/v3.json":
 		SetRoute(w, r.URL.Path)
 		s.serveOpenAPI(w, r)

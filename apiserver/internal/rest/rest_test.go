@@ -344,7 +344,7 @@ func TestGoodRequests(t *testing.T) {
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},
-		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache: ok, last contact 3s ago", ""},
+		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "ok\n", ""},
 		"docs":                  {"GET", "/docs", "", nil, 200, "text/html; charset=utf-8", "raygate API", ""},
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},

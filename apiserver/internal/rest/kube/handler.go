@@ -121,14 +121,18 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error 
 	return relay.Pass(w, r, relay.Target{URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != ""})
 }
 
-// audit notes what may have changed something.
+// audit notes what may have changed something, and what was asked of a dashboard: Ray kills actors by GET.
 func audit(ctx context.Context, r *http.Request, t *target) {
+	message := "Mutation"
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return
+		if t.service == "" {
+			return
+		}
+		message = "Read"
 	}
 	fields := []any{"method", r.Method + " " + t.route, "requestID", r.Header.Get("X-Request-Id"), "namespace", t.namespace, "path", r.URL.Path}
 	if c := authn.CallerFrom(ctx); c != nil {
 		fields = append(fields, "user", c.Name(), "groups", c.Groups())
 	}
-	klog.FromContext(ctx).WithName("audit").Info("Mutation", fields...)
+	klog.FromContext(ctx).WithName("audit").Info(message, fields...)
 }
