@@ -23,19 +23,28 @@ func Serve(t testing.TB, h http.Handler) (*httptest.Server, netip.AddrPort) {
 // Listen listens at such an address. It skips the test on a machine that has no address beside loopback.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
-	all, err := net.InterfaceAddrs()
+	address, ok := Find()
+	if !ok {
+		t.Skip("this machine has no address beside loopback")
+	}
+	l, err := net.Listen("tcp", netip.AddrPortFrom(address, 0).String())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// Find returns such an address; false if this machine has none.
+func Find() (netip.Addr, bool) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}, false
+	}
 	for _, a := range all {
 		prefix, err := netip.ParsePrefix(a.String())
-		if ip := prefix.Addr(); err != nil || !ip.Is4() || ip.IsLoopback() || ip.IsLinkLocalUnicast() {
-			continue
-		}
-		if l, err := net.Listen("tcp", netip.AddrPortFrom(prefix.Addr(), 0).String()); err == nil {
-			return l
+		if ip := prefix.Addr(); err == nil && ip.Is4() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() {
+			return ip, true
 		}
 	}
-	t.Skip("this machine has no address beside loopback")
-	return nil
+	return netip.Addr{}, false
 }
