@@ -21,6 +21,7 @@ var reasons = []reason{
 	}, "caches, where the API server has no streaming lists"},
 	{"gateway", "list", []string{"ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs", "ray.io/rayservices"}, "caches, where the API server has no streaming lists"},
 	{"gateway", "get", []string{"ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs", "ray.io/rayservices"}, "callers act as the gateway with `--authentication=none`"},
+	{"gateway", "get", []string{"pods"}, "the address of a head, where dashboards are reached without `--use-kubernetes-proxy`; test/attack has it"},
 	{"operator", "get", []string{
 		"persistentvolumeclaims", "pods", "serviceaccounts", "gateway.networking.k8s.io/gateways", "gateway.networking.k8s.io/httproutes",
 		"networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayjobs",

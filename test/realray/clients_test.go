@@ -51,7 +51,7 @@ func (w *world) page(header, at, path, part string) reply {
 	return page
 }
 
-// browse asks for what a browser does that opens the dashboard with a ticket in place of credentials.
+// browse asks for what a browser does that opens the dashboard with a ticket in place of credentials: the page with its cookies, the scripts with nothing.
 func (w *world) browse(gateway, address, token string) {
 	issued, err := send(w.t.Context(), "POST", address+":ticket", nil, "Authorization: Bearer "+token)
 	var ticket struct{ Path string }
@@ -59,7 +59,11 @@ func (w *world) browse(gateway, address, token string) {
 		w.t.Fatalf("ticket: HTTP %d, %v: %s", issued.code, err, issued.body)
 	}
 	const origin = "Origin: null"
-	start := w.page(origin, gateway+ticket.Path, "", "<title>Ray Dashboard</title>")
+	var proof strings.Builder
+	for _, c := range (&http.Response{Header: issued.header}).Cookies() {
+		proof.WriteString(c.Value)
+	}
+	start := w.page("X-Raygate-Page: "+proof.String(), gateway+ticket.Path, "", "<title>Ray Dashboard</title>")
 	if kind, policy := start.header.Get("Content-Type"), start.header.Get("Content-Security-Policy"); !strings.HasPrefix(kind, "text/html") || !strings.Contains(policy, "sandbox allow-scripts") {
 		w.t.Errorf("the page is %q with the policy %q", kind, policy)
 	}
@@ -70,7 +74,7 @@ func (w *world) browse(gateway, address, token string) {
 	if kind := w.page(origin, gateway+ticket.Path, string(script[1]), "").header.Get("Content-Type"); !strings.Contains(kind, "javascript") {
 		w.t.Errorf("the main script is %q", kind)
 	}
-	w.page(origin, gateway+ticket.Path, "api/version", `"ray_version": "`+rayVersion+`"`)
+	w.page("X-Raygate-Page: "+proof.String(), gateway+ticket.Path, "api/version", `"ray_version": "`+rayVersion+`"`)
 }
 
 // pythonClient runs the tests of the Python client, the examples of its documentation included, with clusters of this image: those by REST beside

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -92,10 +93,13 @@ func (a *access) addV1(o *Options) error {
 			return answer, tokens.Post().Namespace(namespace).Resource("serviceaccounts").Name(name).SubResource("token").Body(request).Do(ctx).Into(answer)
 		}, nil)
 	}
+	prefixes := v1Paths
 	if o.V1.Authentication == v1StaticToken {
 		those = authn.NewSecret(o.V1.token, those)
+	} else {
+		prefixes = append(slices.Clone(v1Paths), "/metrics") // as with KubeRay's server, of which callers need no credentials
 	}
-	a.identifier = authn.ByPath{Prefixes: v1Paths, Those: those, Others: a.identifier}
+	a.identifier = authn.ByPath{Prefixes: prefixes, Those: those, Others: a.identifier}
 	return nil
 }
 

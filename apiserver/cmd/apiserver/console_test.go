@@ -92,7 +92,7 @@ func TestConsole(t *testing.T) {
 		if code := newBrowser(t, base).send(t, "POST", "/ui/session", "same-origin", `{"token":"unknown"}`, nil); code != 401 {
 			t.Errorf("login with an unknown token: HTTP %d", code)
 		}
-		for site, want := range map[string]int{"same-origin": 200, "cross-site": 401, "same-site": 401, "none": 401} {
+		for site, want := range map[string]int{"same-origin": 200, "cross-site": 403, "same-site": 403, "none": 401} {
 			if code := reader.send(t, "GET", collection("default"), site, "", nil); code != want {
 				t.Errorf("a list asked for by %s: HTTP %d, want %d", site, code, want)
 			}

@@ -49,8 +49,7 @@ type Options struct {
 	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
 
-	TracingEndpoint               string
-	TracingSamplingRatePerMillion int32
+	Tracing TracingOptions
 
 	// EnableConsole serves the web console.
 	EnableConsole bool
@@ -141,7 +140,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&h.UIDHeaders, "requestheader-uid-headers", h.UIDHeaders, "Headers with the UID.")
 	fs.StringSliceVar(&h.GroupHeaders, "requestheader-group-headers", h.GroupHeaders, "Headers with groups.")
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
-	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org.")
+	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org. With * pages of any site may, if callers need a token; where they need none (--authentication=none or impersonate, --v1-authentication=none), * only means pages of this machine, and only on a gateway that listens on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take whose client sets no deadline.")
 	l := &o.Limits
@@ -154,8 +153,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
-	fs.StringVar(&o.TracingEndpoint, "tracing-endpoint", o.TracingEndpoint, "host:port of an OpenTelemetry collector (OTLP over gRPC, without TLS); empty switches tracing off.")
-	fs.Int32Var(&o.TracingSamplingRatePerMillion, "tracing-sampling-rate-per-million", o.TracingSamplingRatePerMillion, "How many of a million calls without a trace of their own are traced.")
+	fs.StringVar(&o.Tracing.Endpoint, "tracing-endpoint", o.Tracing.Endpoint, "OpenTelemetry collector (OTLP over gRPC), as in https://collector:4317, or http://collector:4317 without TLS, which host:port also means; empty switches tracing off. Credentials for it are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value,...")
+	fs.StringVar(&o.Tracing.CAFile, "tracing-ca-file", o.Tracing.CAFile, "PEM bundle of the CAs of the collector; those of the system if it is empty.")
+	fs.Int32Var(&o.Tracing.SamplingRatePerMillion, "tracing-sampling-rate-per-million", o.Tracing.SamplingRatePerMillion, "How many of a million calls are traced. A trace that a caller sends is linked and does not decide.")
 	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
 	fs.StringSliceVar(&o.PageTokenKeyFiles, "page-token-key-file", o.PageTokenKeyFiles, "Files with secrets of at least 32 bytes, the same for all replicas, so that page tokens and tickets of dashboards work on each of them and after restarts. The first makes them; those of the others are taken, too, so that a secret can be replaced. Without any, and without --page-token-secret, the secret is made from the TLS key, if there is one.")
 	fs.StringVar(&o.PageTokenSecret, "page-token-secret", o.PageTokenSecret, "namespace/name of a Secret with secrets as for --page-token-key-file, which the gateway needs the rights to get and update: that named key makes page tokens and tickets, and is made at random when there is none; those of the others are taken, too.")
@@ -233,6 +233,7 @@ func (o *Options) Validate() error {
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	o.validateV1(check)
+	o.Tracing.validate(check)
 	for _, ns := range o.Namespaces {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))

@@ -1,40 +1,64 @@
 package main
 
 import (
+	"net/http"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 )
 
-// newPages returns what shows dashboards to browsers. There is none with --authentication=impersonate: a connection that proves who calls is not the
+// maxPages is how many pages a gateway that goes through the API server remembers the callers of.
+const maxPages = 1024
+
+// newPages returns what shows dashboards to browsers. There is none with --authentication=impersonate: a connection that proves the caller is not the
 // ticket's to repeat.
 func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*restv2.Pages, error) {
 	if o.Authentication == string(authn.Impersonate) {
 		return nil, nil
 	}
-	keys := o.pageTokenKeys
-	if len(keys) == 0 {
-		keys = [][]byte{nil} // NewTickets makes one
+	tickets, err := dashboardproxy.NewTickets(o.pageTokenKeys, nil)
+	if err != nil {
+		return nil, err
 	}
-	var all []*dashboardproxy.Tickets
-	for _, key := range keys {
-		tickets, err := dashboardproxy.NewTickets(key, nil)
-		if err != nil {
-			return nil, err
+	p := &pages{tickets: tickets, dashboards: dashboards, callers: cache.NewLRUExpireCache(maxPages)}
+	return &restv2.Pages{Authorize: dashboards.MayOpenPages, Issue: tickets.Issue, Open: p.open, Serve: p.serve, Header: dashboardproxy.ProofHeader}, nil
+}
+
+type pages struct {
+	tickets    *dashboardproxy.Tickets
+	dashboards *dashboardproxy.Proxy
+	// callers are the Authorization headers of pages by their id, where files of pages need credentials: a browser sends none with them.
+	callers *cache.LRUExpireCache
+}
+
+func (p *pages) open(handle, proof, path string) (restv2.OpenPage, error) {
+	h, err := p.tickets.Open(handle)
+	if err != nil {
+		return restv2.OpenPage{}, err
+	}
+	page := restv2.OpenPage{Cluster: h.Cluster, Expires: h.Expires}
+	if proof == "" && dashboardproxy.IsFile(path) {
+		if page.Anyone = p.dashboards.ServesFiles(); page.Anyone {
+			return page, nil
 		}
-		all = append(all, tickets)
-	}
-	open := func(ticket string) (cluster types.NamespacedName, authorization string, expires time.Time, err error) {
-		for _, tickets := range all {
-			if cluster, authorization, expires, err = tickets.Open(ticket); err == nil {
-				break
-			}
+		if known, ok := p.callers.Get(h.ID); ok {
+			page.Authorization = known.(string)
+			return page, nil
 		}
-		return cluster, authorization, expires, err
 	}
-	return &restv2.Pages{Authorize: dashboards.MayOpenPages, Issue: all[0].Issue, Open: open, Serve: dashboards.ServePage}, nil
+	if page.Authorization, err = p.tickets.Prove(h, proof); err != nil {
+		return restv2.OpenPage{}, err
+	}
+	if !p.dashboards.ServesFiles() {
+		p.callers.Add(h.ID, page.Authorization, time.Until(h.Expires))
+	}
+	return page, nil
+}
+
+func (p *pages) serve(w http.ResponseWriter, r *http.Request, page restv2.OpenPage, base, path, proof string) error {
+	return p.dashboards.ServePage(w, r, dashboardproxy.Page{Cluster: page.Cluster, Base: base, Path: path, Proof: proof})
 }

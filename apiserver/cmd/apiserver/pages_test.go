@@ -18,6 +18,7 @@ import (
 
 // testPages opens dashboards by tickets, as a browser does that has no other credentials.
 func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[string]string) {
+	var cookies []*http.Cookie // of the last answer
 	send := func(method, path, token string, headers ...string) (int, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.http+path, nil)
@@ -34,6 +35,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 		if err != nil {
 			t.Fatal(err)
 		}
+		cookies = resp.Cookies()
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
 		if err != nil {
@@ -45,6 +47,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 		return resp.StatusCode, string(body)
 	}
 	const clusters = "/apis/v2/namespaces/default/clusters/"
+	proofs := map[string]string{} // by path
 	ticket := func(token, cluster string) string {
 		t.Helper()
 		code, body := send("POST", clusters+cluster+"/dashboard:ticket", token)
@@ -55,6 +58,17 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 		if until, err := time.Parse(time.RFC3339, answer.ExpireTime); err != nil || time.Until(until) < 30*time.Minute {
 			t.Errorf("the ticket expires at %s, %v", answer.ExpireTime, err)
 		}
+		var proof string
+		for _, c := range cookies {
+			if c.Path != answer.Path || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || len(c.Raw) > 4096 {
+				t.Errorf("the cookie is %s", c.Raw)
+			}
+			proof += c.Value
+		}
+		if proof == "" || strings.Contains(body, proof) {
+			t.Errorf("the proof is %q", proof)
+		}
+		proofs[answer.Path] = proof
 		return answer.Path
 	}
 	for user, want := range map[string]int{"outsider": 403, "": 401} {
@@ -70,29 +84,49 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 	}
 	open, guarded := ticket(tokens["reader"], "open"), ticket(tokens["submitter"], "guarded")
 	for _, path := range []string{open, guarded} {
-		if code, body := send("GET", path+"api/jobs/", "", "Origin", "null", "Sec-Fetch-Site", "cross-site"); code != 200 {
+		if code, body := send("GET", path+"api/jobs/", "", "Origin", "null", "Sec-Fetch-Site", "cross-site", dashboardproxy.ProofHeader, proofs[path]); code != 200 {
+			t.Errorf("what a script asks for: %d %s", code, body)
+		}
+		if code, body := send("GET", path+"api/jobs/", "", "Cookie", "raygate-page-0="+proofs[path]); code != 200 {
 			t.Errorf("page: %d %s", code, body)
 		}
-		if code, body := send("POST", path+"api/jobs/", ""); code != 405 {
+		if code, body := send("POST", path+"api/jobs/", "", dashboardproxy.ProofHeader, proofs[path]); code != 405 {
 			t.Errorf("POST of a page: %d %s", code, body)
+		}
+		if code, body := send("OPTIONS", path+"api/jobs/", "", "Origin", "null", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "x-raygate-page"); code != 204 {
+			t.Errorf("the question before it: %d %s", code, body)
+		}
+		// A path, as logs and traces have it, opens nothing but the files of Ray's own pages, and with a proof for another page no more.
+		for _, other := range []string{"", "x", proofs[open], proofs[guarded]} {
+			if other == proofs[path] {
+				continue
+			}
+			for _, below := range []string{"", "api/jobs/", "static/../api/jobs/"} {
+				if code, body := send("GET", path+below, tokens["submitter"], "Cookie", "raygate-page-0="+other); code < 400 || code >= 500 {
+					t.Errorf("%q with another proof: %d %s", below, code, body)
+				}
+			}
+		}
+		if code, body := send("GET", path+"static/js/main.js", ""); code >= 500 || strings.Contains(body, "TICKET_EXPIRED") {
+			t.Errorf("a file of a page: %d %s", code, body)
 		}
 	}
 	// A ticket counts for what it was issued for, whatever else is sent with it, and leads nowhere else.
 	for _, path := range []string{
 		open + "%2e%2e/%2e%2e/apis/v2/namespaces/default/clusters/guarded/dashboard/api/jobs/", open + "..%2f..%2fguarded", "/dashboards/x/", "/dashboards/" + strings.Repeat("A", 200) + "/", "/dashboards/", "/dashboards",
 	} {
-		if code, body := send("GET", path, tokens["submitter"]); code < 400 || code >= 500 {
+		if code, body := send("GET", path, tokens["submitter"], dashboardproxy.ProofHeader, proofs[open]); code < 400 || code >= 500 {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	if code, body := send("GET", open+"api/jobs/", "another's"); code != 200 {
+	if code, body := send("GET", open+"api/jobs/", "another's", dashboardproxy.ProofHeader, proofs[open]); code != 200 {
 		t.Errorf("credentials beside the ticket are looked at: %d %s", code, body)
 	}
-	expired, err := dashboardproxy.NewTickets([]byte("another key"), nil)
+	expired, err := dashboardproxy.NewTickets([][]byte{[]byte("another key")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, _, _ := expired.Issue(types.NamespacedName{Namespace: "default", Name: "open"}, "Bearer "+tokens["submitter"])
+	foreign, _, _, _ := expired.Issue(types.NamespacedName{Namespace: "default", Name: "open"}, "Bearer "+tokens["submitter"])
 	if code, body := send("GET", "/dashboards/"+foreign+"/", ""); code != 401 || !strings.Contains(body, "TICKET_EXPIRED") {
 		t.Errorf("a ticket of another key: %d %s", code, body)
 	}
@@ -101,7 +135,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 		t.Fatal(err)
 	}
 	eventually(t, "the ticket of somebody without the right opens nothing", func() bool {
-		code, _ := send("GET", open+"api/jobs/", "")
+		code, _ := send("GET", open+"api/jobs/", "", dashboardproxy.ProofHeader, proofs[open])
 		return code == 403
 	})
 	// The caller is no more.
@@ -109,7 +143,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 		t.Fatal(err)
 	}
 	eventually(t, "the ticket of somebody who is no more opens nothing", func() bool {
-		code, _ := send("GET", guarded+"api/jobs/", "")
+		code, _ := send("GET", guarded+"api/jobs/", "", dashboardproxy.ProofHeader, proofs[guarded])
 		return code == 401
 	})
 }

@@ -31,16 +31,16 @@ func (a *app) newREST(access *access, p apiParts) error {
 	}
 	served := rest.Options{
 		OpenAPI: openapi.V2, Checks: a.checks(),
-		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Origins: o.CORSAllowedOrigins,
+		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Ambient: o.Authentication != string(authn.Passthrough), Origins: o.CORSAllowedOrigins,
 	}
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
 			Mode: authn.Mode(o.Authentication), Edge: p.edge, Table: p.table, WriteError: api.WriteError, Authorizer: access.authorizer, Rules: access.rules, Core: p.core,
-			Namespaces: o.Namespaces, Origins: o.CORSAllowedOrigins, Version: version.Get().GitVersion,
+			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err
 		}
-		apis, served.Home = append(apis, rest.API{Prefix: console.Prefix, Handler: a.console, WriteError: api.WriteError}), console.Prefix
+		apis, served.Home = append(apis, a.console.APIs()...), console.Prefix
 	}
 	served.APIs = apis
 	a.rest = rest.New(served)

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"k8s.io/component-base/tracing"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -38,6 +38,12 @@ func run(ctx context.Context, o *Options) error {
 	for _, address := range o.inTheClear() {
 		log.Info("Tokens travel in the clear: use --tls-cert-file, or listen on loopback", "address", address)
 	}
+	if o.Tracing.inTheClear() {
+		log.Info("Traces travel in the clear: use https:// in --tracing-endpoint", "endpoint", o.Tracing.Endpoint)
+	}
+	if slices.Contains(o.CORSAllowedOrigins, rest.AnySite) {
+		log.Info("--cors-allowed-origins=* lets pages of any site use the API by tokens of their own. It does not count where callers need no token: list the sites there")
+	}
 	a, err := newApp(ctx, o, certificates, tls)
 	if err != nil {
 		return err
@@ -50,7 +56,7 @@ func run(ctx context.Context, o *Options) error {
 
 	public := a.public()
 	if a.tracing != nil {
-		public = tracing.WithTracing(public, a.tracing, "rest")
+		public = traced(public, a.tracing)
 		defer func() {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()

@@ -99,15 +99,16 @@ func newV1(o *Options, access *access, p apiParts) (*v1, error) {
 		})
 	}
 	api := restv1.New(restv1.Options{Conn: p.conn, Edge: p.edge, Table: p.table})
-	local := o.V1.Authentication == v1None && !o.InsecureAllowRemoteNone
-	v.rest = []rest.API{{Prefix: restv1.Prefix, Handler: api, WriteError: api.WriteError, Local: local}}
+	ambient := o.V1.Authentication == v1None
+	local := ambient && !o.InsecureAllowRemoteNone
+	v.rest = []rest.API{{Prefix: restv1.Prefix, Handler: api, WriteError: api.WriteError, Local: local, Ambient: ambient}}
 	documents, err := fs.Sub(openapi.KubeRay, "kuberay")
 	if err != nil {
 		return nil, fmt.Errorf("finding the Swagger documents: %w", err)
 	}
 	pages := api.Pages(promhttp.HandlerFor(p.metrics, promhttp.HandlerOpts{}), documents)
 	for _, prefix := range restv1.PagePrefixes {
-		v.rest = append(v.rest, rest.API{Prefix: prefix, Handler: pages, WriteError: api.WriteError, Local: local})
+		v.rest = append(v.rest, rest.API{Prefix: prefix, Handler: pages, WriteError: api.WriteError, Local: local, Public: prefix != "/metrics"})
 	}
 	if !o.V1.KubernetesPaths {
 		return v, nil
@@ -117,7 +118,7 @@ func newV1(o *Options, access *access, p apiParts) (*v1, error) {
 		return nil, err
 	}
 	for _, prefix := range kube.Prefixes {
-		v.rest = append(v.rest, rest.API{Prefix: prefix, Handler: paths, WriteError: paths.WriteError, Local: local})
+		v.rest = append(v.rest, rest.API{Prefix: prefix, Handler: paths, WriteError: paths.WriteError, Local: local, Ambient: ambient})
 	}
 	return v, nil
 }

@@ -96,8 +96,12 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	a.edge, a.grpc = entry, grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
 	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
 	inProcess := interceptor.NewChannel(chain)
+	pods, err := store.NewClient(access.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	if err != nil {
+		return nil, err
+	}
 	dashboards, err := dashboardproxy.New(dashboardproxy.Options{
-		Caller: access.caller, Core: core, Authorizer: access.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: stop.Done(),
+		Caller: access.caller, Core: core, Pods: pods, Authorizer: access.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: stop.Done(),
 	})
 	if err != nil {
 		return nil, err
@@ -196,7 +200,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 		options = append(options, grpc.Creds(credentials.NewTLS(tls.config("h2"))))
 	}
 	if a.tracing != nil {
-		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(a.tracing), otelgrpc.WithPropagators(tracing.Propagators()))))
+		options = append(options, grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithTracerProvider(a.tracing), otelgrpc.WithPropagators(tracing.Propagators()), otelgrpc.WithPublicEndpoint())))
 	}
 	return options
 }

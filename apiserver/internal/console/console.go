@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/rs/cors"
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -17,7 +16,7 @@ import (
 // Prefix of the paths of the console.
 const Prefix = "/ui/"
 
-// Options of New. All are required but Rules and the last three.
+// Options of New. All are required but Rules and the last two.
 type Options struct {
 	// Mode is how callers are identified. With Passthrough there is a login; in the other modes there is nothing to log in with.
 	Mode authn.Mode
@@ -35,8 +34,6 @@ type Options struct {
 	Core rest.Interface
 	// Namespaces are those that the gateway serves. Empty means all.
 	Namespaces []string
-	// Origins are the sites whose pages may use the API with credentials of their own; see rest.Options. Empty means none.
-	Origins []string
 	// Version of the gateway, which the pages show.
 	Version string
 }
@@ -44,18 +41,13 @@ type Options struct {
 // Console serves everything below Prefix.
 type Console struct {
 	Options
-	mux     *http.ServeMux
-	files   *files
-	foreign http.CrossOriginProtection
-	cors    *cors.Cors // nil when Origins is empty
+	mux   *http.ServeMux
+	files *files
 }
 
 // New returns a Console.
 func New(o Options) (*Console, error) {
 	c := &Console{Options: o, mux: http.NewServeMux()}
-	if len(o.Origins) > 0 {
-		c.cors = cors.New(cors.Options{AllowedOrigins: o.Origins})
-	}
 	var err error
 	if c.files, err = newFiles(); err != nil {
 		return nil, err
@@ -75,6 +67,15 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
+// APIs are the paths of the console. Only its own pages read what is a caller's; its files are for everybody.
+func (c *Console) APIs() []gateway.API {
+	return []gateway.API{
+		{Prefix: Prefix + "api/", Handler: c, WriteError: c.WriteError, OwnPages: true},
+		{Prefix: Prefix + "session", Handler: c, WriteError: c.WriteError, OwnPages: true},
+		{Prefix: Prefix, Handler: c, WriteError: c.WriteError, OwnPages: true, Public: true},
+	}
+}
+
 // policy is the Content-Security-Policy of every answer: nothing but files of this server, no inline script or style, no other host.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -87,10 +88,6 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	_, pattern := c.mux.Handler(r)
 	gateway.SetRoute(w, pattern)
-	if err := c.foreign.Check(r); err != nil {
-		c.WriteError(w, errForeign)
-		return
-	}
 	c.mux.ServeHTTP(w, r)
 }
 

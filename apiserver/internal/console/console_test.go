@@ -82,14 +82,26 @@ func keyOf(t *testing.T, text string) string {
 	return key
 }
 
-// call sends a request through WithSession, as the gateway does.
+// served is the console in the server of the gateway, beside an API that answers 418 to what is its own.
+func served(c *Console, origins ...string) http.Handler {
+	api := gateway.API{Prefix: "/apis/v2/", WriteError: c.WriteError, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/apis/v2/") {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.WriteHeader(http.StatusTeapot)
+	})}
+	return c.WithSession(gateway.New(gateway.Options{APIs: append([]gateway.API{api}, c.APIs()...), Origins: origins}))
+}
+
+// call sends a request as the gateway gets it.
 func call(c *Console, method, target, body string, header map[string]string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
 	w := httptest.NewRecorder()
-	c.WithSession(c).ServeHTTP(w, r)
+	served(c).ServeHTTP(w, r)
 	return w
 }
 

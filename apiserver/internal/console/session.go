@@ -19,10 +19,7 @@ import (
 // maxLogin is the longest body of a login in bytes: a token, with what JSON or a form adds.
 const maxLogin = 64 << 10
 
-var (
-	errForeign = &rpcstatus.Error{Code: codes.PermissionDenied, Reason: "FOREIGN_ORIGIN", Message: "requests from pages of other sites are refused"}
-	errNoLogin = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "this gateway takes no tokens (--authentication), so that there is nothing to log in with"}
-)
+var errNoLogin = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "this gateway takes no tokens (--authentication), so that there is nothing to log in with"}
 
 // session is what a browser learns about itself. It never has the token.
 type session struct {
@@ -46,15 +43,8 @@ var sharesSession = []string{"/apis/v2/", Prefix}
 func (c *Console) WithSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := takeCookies(r)
-		if c.Mode != authn.None && hasPrefix(r.URL.Path, sharesSession) && r.Header.Get("Authorization") == "" {
-			// A client certificate is sent along with whatever a page asks for, as a cookie is.
-			if err := c.foreign.Check(r); err != nil && (c.cors == nil || !c.cors.OriginAllowed(r)) {
-				c.WriteError(w, errForeign)
-				return
-			}
-			if c.Mode == authn.Passthrough && token != "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" {
-				r.Header.Set("Authorization", "Bearer "+token)
-			}
+		if c.Mode == authn.Passthrough && token != "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" && r.Header.Get("Authorization") == "" && hasPrefix(r.URL.Path, sharesSession) {
+			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
 	})

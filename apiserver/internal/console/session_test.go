@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/cors"
-
 	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
@@ -156,6 +154,8 @@ func TestCrossSiteIsRefused(t *testing.T) {
 		"a logout":                      {c, "DELETE", "/ui/session", map[string]string{"Sec-Fetch-Site": "same-site", "Cookie": cookie}},
 		"a write":                       {c, "POST", "/apis/v2/namespaces/a/clusters", map[string]string{"Sec-Fetch-Site": "cross-site", "Cookie": cookie}},
 		"a write with a certificate":    {certificates, "DELETE", "/apis/v2/namespaces/a/clusters/b", map[string]string{"Sec-Fetch-Site": "cross-site"}},
+		"a read of the rights":          {certificates, "GET", "/ui/api/rights", map[string]string{"Sec-Fetch-Site": "cross-site"}},
+		"a read with a certificate":     {certificates, "GET", "/apis/v2/clusters", map[string]string{"Sec-Fetch-Site": "same-site"}},
 		"a write of a page in a sandox": {c, "POST", "/apis/v2/namespaces/a/clusters", map[string]string{"Origin": "null", "Cookie": cookie}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,19 +170,26 @@ func TestCrossSiteIsRefused(t *testing.T) {
 // Sites that --cors-allowed-origins lists are no strangers to the API, and have no session all the same.
 func TestAllowedOrigins(t *testing.T) {
 	c := newConsole(t, authn.Impersonate, nil)
-	c.cors = cors.New(cors.Options{AllowedOrigins: []string{"https://*.example.org"}})
+	h := served(c, "https://*.example.org")
 	for origin, want := range map[string]int{"https://a.example.org": http.StatusTeapot, "https://example.com": http.StatusForbidden} {
 		r := httptest.NewRequest(http.MethodPost, "/apis/v2/namespaces/a/clusters", nil)
 		r.Header.Set("Origin", origin)
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		w := httptest.NewRecorder()
-		c.WithSession(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })).ServeHTTP(w, r)
+		h.ServeHTTP(w, r)
 		if w.Code != want {
 			t.Errorf("%s: HTTP %d, want %d", origin, w.Code, want)
 		}
 	}
-	if w := call(c, "POST", "/ui/session", "{}", map[string]string{"Origin": "https://a.example.org", "Sec-Fetch-Site": "cross-site"}); w.Code != http.StatusForbidden {
-		t.Errorf("a login of another site: HTTP %d", w.Code)
+	for _, target := range []string{"POST /ui/session", "GET /ui/session", "GET /ui/api/rights"} {
+		method, path, _ := strings.Cut(target, " ")
+		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
+		r.Header.Set("Origin", "https://a.example.org")
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusForbidden {
+			t.Errorf("%s of another site: HTTP %d", target, w.Code)
+		}
 	}
 }
 

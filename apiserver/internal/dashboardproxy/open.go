@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -16,22 +17,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/headpod"
 )
 
-// Options of New. All are required but the last two.
+// Options of New. All are required but the last two, and Pods where KubernetesProxy is set.
 type Options struct {
 	// Caller acts as the caller of each request; see authn.CallerConfig.
 	Caller *rest.Config
 	// Core reads Secrets with the caller's credentials.
 	Core rest.Interface
+	// Pods reads head Pods with the gateway's own credentials: callers need no right on Pods to use a dashboard.
+	Pods *rest.RESTClient
 	// Authorizer says what callers may do.
 	Authorizer authz.Authorizer
 	// Cluster reads a RayCluster.
@@ -47,16 +53,24 @@ type Proxy struct {
 	Options
 	transport http.RoundTripper
 	apiServer *url.URL // nil when going directly
+	// known has addresses of head Pods, and tokens by caller: a page asks for many files at once.
+	known *cache.LRUExpireCache
 }
+
+// Times for which known things count, and how many there are.
+const (
+	addressLife = 2 * time.Second
+	tokenLife   = 10 * time.Second // as long as a right
+	maxKnown    = 4096
+)
 
 // New returns a Proxy.
 func New(o Options) (*Proxy, error) {
-	p := &Proxy{Options: o}
+	p := &Proxy{Options: o, known: cache.NewLRUExpireCache(maxKnown)}
 	if !o.KubernetesProxy {
-		p.transport = &http.Transport{ // no proxy of the environment: a dashboard is inside the Kubernetes cluster
-			DialContext:  (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-			MaxIdleConns: 512, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, ResponseHeaderTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
-		}
+		transport := headpod.NewTransport(o.Caller.Host)
+		transport.ResponseHeaderTimeout = time.Minute
+		p.transport = transport
 		return p, nil
 	}
 	config := rest.CopyConfig(o.Caller)
@@ -85,18 +99,9 @@ type Dashboard struct {
 // Open returns the dashboard of a cluster for a caller who may do verb to services/proxy of the head Service. That the caller may know of the cluster
 // has been found out before. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
 func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
-	item, err := p.Cluster(ctx, key)
+	d, service, err := p.find(ctx, key)
 	if err != nil {
 		return nil, err
-	}
-	d := &Dashboard{Cluster: &rayv1.RayCluster{}, transport: p.transport}
-	if err := json.Unmarshal(item.JSON(), d.Cluster); err != nil {
-		return nil, fmt.Errorf("reading a stored RayCluster: %w", err)
-	}
-	service := d.Cluster.Status.Head.ServiceName
-	// The status may be written by others than the operator; nothing but a Service of this namespace is gone to.
-	if len(validation.IsDNS1035Label(service)) > 0 {
-		return nil, notReady(key.Name, "it has no head Service yet")
 	}
 	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: service}
 	if err := p.Authorizer.Authorize(ctx, d.access); err != nil {
@@ -105,12 +110,76 @@ func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string)
 	if d.token, err = p.token(ctx, d.Cluster); err != nil {
 		return nil, err
 	}
+	return d, nil
+}
+
+// ServesFiles tells whether the files of pages need no credentials of a caller, as the API server does when it is in between.
+func (p *Proxy) ServesFiles() bool { return p.apiServer == nil }
+
+// openFiles returns the dashboard of a cluster for what Ray serves without a token.
+func (p *Proxy) openFiles(ctx context.Context, key types.NamespacedName) (*Dashboard, error) {
+	d, _, err := p.find(ctx, key)
+	return d, err
+}
+
+// find returns the way to the dashboard of a cluster, and the name of its head Service.
+func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard, string, error) {
+	item, err := p.Cluster(ctx, key)
+	if err != nil {
+		return nil, "", err
+	}
+	d := &Dashboard{Cluster: &rayv1.RayCluster{}, transport: p.transport}
+	if err := json.Unmarshal(item.JSON(), d.Cluster); err != nil {
+		return nil, "", fmt.Errorf("reading a stored RayCluster: %w", err)
+	}
+	service := d.Cluster.Status.Head.ServiceName
+	// The status may be written by others than the operator; nothing but a Service of this namespace is asked about.
+	if len(validation.IsDNS1035Label(service)) > 0 {
+		return nil, "", notReady(key.Name, "it has no head Service yet")
+	}
 	if p.apiServer != nil {
 		d.url = dashboard.ServiceProxyURL(p.apiServer, key.Namespace, service, rayv1.PortDashboard)
-	} else {
-		d.url = &url.URL{Scheme: "http", Host: net.JoinHostPort(service+"."+key.Namespace+".svc", strconv.Itoa(port(d.Cluster)))}
+		return d, service, nil
 	}
-	return d, nil
+	// The name is for the Host header only. Where the Pod is, is found for each request: a log that is followed outlives its head.
+	d.url = &url.URL{Scheme: "http", Host: net.JoinHostPort(service+"."+key.Namespace+".svc", strconv.Itoa(int(headpod.Of(d.Cluster).Port)))}
+	d.transport = headpod.To(p.transport, func(ctx context.Context) (netip.AddrPort, error) { return p.address(ctx, key) })
+	return d, service, nil
+}
+
+// address is where the dashboard of a cluster listens in its head Pod. Nothing else that names it counts: a tenant decides what the head Service is, and
+// what DNS answers.
+func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.AddrPort, error) {
+	item, err := p.Cluster(ctx, key)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	rc := &rayv1.RayCluster{}
+	if err := json.Unmarshal(item.JSON(), rc); err != nil {
+		return netip.AddrPort{}, fmt.Errorf("reading a stored RayCluster: %w", err)
+	}
+	name, head := rc.Status.Head.PodName, headpod.Of(rc)
+	if len(validation.IsDNS1123Subdomain(name)) > 0 { // the status may be written by others than the operator
+		return netip.AddrPort{}, notReady(key.Name, "it has no head Pod yet")
+	}
+	id := fmt.Sprint("address ", head.UID, " ", name, " ", head.Port)
+	if found, ok := p.known.Get(id); ok {
+		return found.(netip.AddrPort), nil
+	}
+	pod := &corev1.Pod{}
+	err = p.Pods.Get().Namespace(key.Namespace).Resource("pods").Name(name).Do(ctx).Into(pod)
+	switch {
+	case apierrors.IsNotFound(err):
+		return netip.AddrPort{}, unavailable(key.Name, "its head Pod is gone")
+	case err != nil:
+		return netip.AddrPort{}, err
+	}
+	found, err := head.Address(pod)
+	if err != nil {
+		return netip.AddrPort{}, unavailable(key.Name, err.Error())
+	}
+	p.known.Add(id, found, addressLife)
+	return found, nil
 }
 
 func notReady(cluster, why string) error {
@@ -140,23 +209,15 @@ func (d *Dashboard) Client() (dashboard.Client, error) {
 	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token})
 }
 
-// port is the one that the head's Ray container names so.
-func port(rc *rayv1.RayCluster) int {
-	for i, c := range rc.Spec.HeadGroupSpec.Template.Spec.Containers {
-		for _, p := range c.Ports {
-			if i == 0 && p.Name == rayv1.PortDashboard {
-				return int(p.ContainerPort)
-			}
-		}
-	}
-	return int(rayv1.DefaultDashboardPort)
-}
-
 // token reads the token of a cluster, empty where none is asked for. One that has Kubernetes check tokens gets none: the caller's is not for Ray.
 func (p *Proxy) token(ctx context.Context, rc *rayv1.RayCluster) (dashboard.Token, error) {
 	name := secretOf(rc)
 	if name == "" {
 		return "", nil
+	}
+	id := fmt.Sprintf("token %x %s %s", callerKey(ctx), rc.UID, name)
+	if found, ok := p.known.Get(id); ok {
+		return found.(dashboard.Token), nil
 	}
 	secret := &corev1.Secret{}
 	err := p.Core.Get().Namespace(rc.Namespace).Resource("secrets").Name(name).Do(ctx).Into(secret)
@@ -172,7 +233,16 @@ func (p *Proxy) token(ctx context.Context, rc *rayv1.RayCluster) (dashboard.Toke
 	case err != nil:
 		return "", err
 	}
+	p.known.Add(id, dashboard.Token(value), tokenLife)
 	return dashboard.Token(value), nil
+}
+
+// callerKey tells the credentials of callers apart.
+func callerKey(ctx context.Context) string {
+	if c := authn.CallerFrom(ctx); c != nil {
+		return c.Key()
+	}
+	return ""
 }
 
 // maxName is how much of a cluster's name goes into the names of what the operator makes for it.

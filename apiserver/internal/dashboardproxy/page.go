@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -19,32 +20,61 @@ import (
 // from another site. Windows that it opens are as confined.
 const pagePolicy = "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'none'"
 
-// storage stands in for what throws in an origin that is nobody's, and without which the pages of Ray stay blank: it lasts as long as the page.
-const storage = `<script>(()=>{
+// ProofHeader has the proof in what scripts of a page ask for.
+const ProofHeader = "X-Raygate-Page"
+
+// shim comes before the scripts of a page. It stands in for what throws in an origin that is nobody's, and without which the pages of Ray stay blank:
+// storage, which lasts as long as the page. And it puts the proof on what scripts ask for below the path of the page, since the browser sends no cookie.
+const shim = `<script>((proof,base)=>{
 const make=()=>{const m=new Map();return{getItem:k=>m.get(String(k))??null,setItem:(k,v)=>{m.set(String(k),String(v))},removeItem:k=>{m.delete(String(k))},
 clear:()=>{m.clear()},key:i=>[...m.keys()][i]??null,get length(){return m.size}}};
 for(const name of["localStorage","sessionStorage"])Object.defineProperty(window,name,{value:make()});
 Object.defineProperty(document,"cookie",{get:()=>"",set:()=>{}});
-})()</script>`
+const own=u=>{try{const to=new URL(u,document.baseURI);return to.host===location.host&&to.pathname.startsWith(base)}catch{return false}};
+const send=window.fetch;
+window.fetch=async(what,how)=>{const r=new Request(what,how);if(own(r.url))r.headers.set("` + ProofHeader + `",proof);return send(r)};
+const X=XMLHttpRequest.prototype,begin=X.open;
+X.open=function(method,url,...more){begin.call(this,method,url,...(more.length?more:[true]));if(own(url))this.setRequestHeader("` + ProofHeader + `",proof)};
+})(`
+
+// shimOf returns the shim for a page. Neither text needs quoting: both are base64 in a path.
+func shimOf(proof, base string) string {
+	return shim + strconv.Quote(proof) + "," + strconv.Quote(base) + ")</script>"
+}
 
 const doctype = "<!doctype html>"
 
+// Page is a request for a page of a dashboard, or for a part of it.
+type Page struct {
+	Cluster types.NamespacedName
+	// Base is the path of the pages of this dashboard on the gateway, with a slash at its end, and Path what is below it, with one at its beginning.
+	Base, Path string
+	// Proof goes to the scripts of the page. Empty for a file that is asked for without one, which is not the caller's to authorize: see IsFile.
+	Proof string
+}
+
 // ServePage is Serve for a browser that shows the dashboard as a page of its own: it only reads, since what runs on the page is what users of the
-// cluster have put there, and nobody who looks at it has asked for what it does.
-func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
+// cluster have put there, and the person who looks at it has not asked for what it does.
+func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, page Page) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		return rpcstatus.MethodNotAllowed("pages of dashboards only read; submit jobs by the API")
 	}
 	w.Header().Set("Access-Control-Allow-Origin", "null") // the page's own
-	w.Header().Set("Referrer-Policy", "no-referrer")      // the address has the ticket
-	return p.serve(w, r, key, path, true)
+	w.Header().Set("Referrer-Policy", "no-referrer")      // other sites learn no paths of this gateway
+	return p.serve(w, r, page.Cluster, page.Path, &page)
 }
 
-// settlePage takes from the request of a page what says where it stands, which is its ticket, and what Ray refuses of browsers.
+// IsFile tells whether a path is one of the files of Ray's own pages, which Ray serves without a token. A browser asks for them without a proof: from an
+// origin that is nobody's, scripts, styles and pictures come without cookies and headers.
+func IsFile(path string) bool {
+	return strings.HasPrefix(path, "/static/") || path == "/favicon.ico"
+}
+
+// settlePage takes from the request of a page its proof, and what Ray refuses of browsers.
 func settlePage(h http.Header) {
 	for name := range h {
-		if name == "Origin" || name == "Referer" || strings.HasPrefix(name, "Sec-Fetch-") {
+		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
 			delete(h, name)
 		}
 	}
@@ -55,14 +85,12 @@ func settlePage(h http.Header) {
 	}
 }
 
-// confine makes an answer that of a page.
-func confine(resp *http.Response) error {
+// confine makes an answer that of a page. Only what a proof was sent with gets scripts of the gateway.
+func (p *Page) confine(resp *http.Response) error {
 	h := resp.Header
 	h.Set("Content-Security-Policy", pagePolicy)
-	h.Del("Referrer-Policy") // ServePage and the server have said how it is
-	h.Del("Cache-Control")
 	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	if resp.StatusCode != http.StatusOK || media != "text/html" || h.Get("Content-Encoding") != "" || resp.Request.Method == http.MethodHead {
+	if p.Proof == "" || resp.StatusCode != http.StatusOK || media != "text/html" || h.Get("Content-Encoding") != "" || resp.Request.Method == http.MethodHead {
 		return nil
 	}
 	begin := make([]byte, len(doctype))
@@ -71,16 +99,17 @@ func confine(resp *http.Response) error {
 		return fmt.Errorf("reading a page: %w", err)
 	}
 	begin = begin[:n]
-	added := []byte(storage + string(begin))
+	script := shimOf(p.Proof, p.Base)
+	added := []byte(script + string(begin))
 	if bytes.EqualFold(begin, []byte(doctype)) { // before which a script would change how the page is laid out
-		added = []byte(doctype + storage)
+		added = []byte(doctype + script)
 	}
 	resp.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(added), resp.Body), resp.Body}
 	if resp.ContentLength >= 0 {
-		resp.ContentLength += int64(len(storage))
+		resp.ContentLength += int64(len(script))
 	}
 	h.Del("Content-Length")
 	h.Del("Etag")

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,52 +25,67 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// A ticket is good for one cluster and one caller, for an hour, on every process with the key.
+// A ticket is good for one cluster and one caller, for an hour, on every process with the key. Its handle alone opens nothing, and has nothing of the caller.
 func TestTickets(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
 	key := []byte(strings.Repeat("k", 32))
 	made := func(key []byte) *Tickets {
-		tickets, err := NewTickets(key, now)
+		tickets, err := NewTickets([][]byte{key}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return tickets
 	}
 	one, two := made(key), made(key)
-	text, expires, err := one.Issue(demo, "Bearer alice")
-	if err != nil || !expires.Equal(now.Now().Add(time.Hour)) || strings.Contains(text, "alice") {
-		t.Fatalf("%q until %v, %v", text, expires, err)
+	handle, proof, expires, err := one.Issue(demo, "Bearer alice")
+	if err != nil || !expires.Equal(now.Now().Add(time.Hour)) || strings.Contains(handle+proof, "alice") {
+		t.Fatalf("%q %q until %v, %v", handle, proof, expires, err)
 	}
-	if again, _, _ := one.Issue(demo, "Bearer alice"); again == text {
-		t.Error("two tickets are the same")
+	long, _, _, err := one.Issue(demo, "Bearer "+strings.Repeat("x", 6000))
+	if err != nil || len(long) != len(handle) {
+		t.Errorf("a handle grows with the token, %v", err)
 	}
-	cluster, authorization, until, err := two.Open(text)
-	if cluster != demo || authorization != "Bearer alice" || !until.Equal(expires) || err != nil {
-		t.Errorf("%v %q %v %v", cluster, authorization, until, err)
+	h, err := two.Open(handle)
+	if h.Cluster != demo || h.ID == "" || !h.Expires.Equal(expires) || err != nil {
+		t.Errorf("%+v %v", h, err)
 	}
-	changed := "A" + text[1:]
-	if text[0] == 'A' {
-		changed = "B" + text[1:]
+	if authorization, err := two.Prove(h, proof); authorization != "Bearer alice" || err != nil {
+		t.Errorf("%q %v", authorization, err)
 	}
-	refused := func(name string, tickets *Tickets, text string) {
+	changed := func(text string) string {
+		if text[0] == 'A' {
+			return "B" + text[1:]
+		}
+		return "A" + text[1:]
+	}
+	refused := func(name string, tickets *Tickets, handle, proof string) {
+		t.Helper()
 		var e *rpcstatus.Error
-		if cluster, authorization, _, err := tickets.Open(text); !errors.As(err, &e) || e.Code != codes.Unauthenticated || cluster != (types.NamespacedName{}) || authorization != "" {
-			t.Errorf("%s: %v %q %v", name, cluster, authorization, err)
+		if found, err := tickets.Open(handle); !errors.As(err, &e) || e.Code != codes.Unauthenticated || found.Cluster != (types.NamespacedName{}) {
+			t.Errorf("the handle %s: %v %v", name, found, err)
+		}
+		if authorization, err := tickets.Prove(h, proof); !errors.As(err, &e) || e.Code != codes.Unauthenticated || authorization != "" {
+			t.Errorf("the proof %s: %q %v", name, authorization, err)
 		}
 	}
-	refused("changed", two, changed)
-	refused("cut", two, text[:len(text)-4])
-	refused("empty", two, "")
-	refused("no ticket", two, "../x")
-	refused("long", two, strings.Repeat("A", 1<<20))
-	refused("another key", made([]byte(strings.Repeat("x", 32))), text)
-	refused("a key of its own", made(nil), text)
+	refused("changed", two, changed(handle), changed(proof))
+	refused("cut", two, handle[:len(handle)-4], proof[:len(proof)-4])
+	refused("empty", two, "", "")
+	refused("no ticket", two, "../x", "../x")
+	refused("long", two, strings.Repeat("A", 1<<20), strings.Repeat("A", 1<<20))
+	refused("exchanged", two, proof, handle)
+	refused("of another key", made([]byte(strings.Repeat("x", 32))), handle, proof)
+	refused("of a key of its own", made(nil), handle, proof)
+	again, other, _, err := one.Issue(demo, "Bearer alice")
+	if _, refusal := two.Prove(h, other); again == handle || err != nil || refusal == nil {
+		t.Errorf("the proof of another page of the same cluster: %v", refusal)
+	}
 	now.SetTime(expires.Add(-time.Second))
-	if _, _, _, err := two.Open(text); err != nil {
+	if _, err := two.Open(handle); err != nil {
 		t.Errorf("a second before it expires: %v", err)
 	}
 	now.SetTime(expires)
-	refused("expired", two, text)
+	refused("that has expired", two, handle, proof)
 }
 
 func FuzzTicket(f *testing.F) {
@@ -80,8 +96,11 @@ func FuzzTicket(f *testing.F) {
 	f.Add("")
 	f.Add("AAAA")
 	f.Fuzz(func(t *testing.T, text string) {
-		if _, _, _, err := tickets.Open(text); err == nil {
-			t.Errorf("%q is a ticket", text)
+		if _, err := tickets.Open(text); err == nil {
+			t.Errorf("%q is a handle", text)
+		}
+		if _, err := tickets.Prove(Handle{}, text); err == nil {
+			t.Errorf("%q is a proof", text)
 		}
 	})
 }
@@ -96,7 +115,19 @@ func pages(t *testing.T, w *world, more http.Handler) *httptest.Server {
 			more.ServeHTTP(rw, r)
 			return
 		}
-		if err := w.proxy.ServePage(rw, r.WithContext(authn.WithCaller(r.Context(), alice)), demo, path); err != nil {
+		if r.Header.Get("Access-Control-Request-Method") != "" { // as the gateway answers before anything is looked at
+			rw.Header().Set("Access-Control-Allow-Origin", "null")
+			rw.Header().Set("Access-Control-Allow-Headers", ProofHeader)
+			return
+		}
+		w.mu.Lock()
+		w.proofs = append(w.proofs, path+" "+r.Header.Get(ProofHeader))
+		w.mu.Unlock()
+		page := Page{Cluster: demo, Base: "/dashboards/x/", Path: path, Proof: "PROOF"}
+		if w.unproven {
+			page.Proof = ""
+		}
+		if err := w.proxy.ServePage(rw, r.WithContext(authn.WithCaller(r.Context(), alice)), page); err != nil {
 			st, _ := rpcstatus.NewTable().Status(err, "")
 			http.Error(rw, st.Code().String(), http.StatusTeapot)
 		}
@@ -107,6 +138,7 @@ func pages(t *testing.T, w *world, more http.Handler) *httptest.Server {
 
 func TestPages(t *testing.T) {
 	both(t, func(t *testing.T, w *world) {
+		storage := shimOf("PROOF", "/dashboards/x/")
 		w.front = pages(t, w, http.NotFoundHandler())
 		w.dashboard = func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Type", r.URL.Query().Get("type"))
@@ -135,6 +167,28 @@ func TestPages(t *testing.T) {
 		resp, body := w.do(t, "GET", "/dashboards/x/a.json?type=application/json&text={}", "", "If-None-Match", `"1"`)
 		if body != "{}" || resp.Header.Get("Etag") != `"1"` || resp.Header.Get("Content-Security-Policy") != pagePolicy || w.seen[len(w.seen)-1].Header.Get("If-None-Match") == "" {
 			t.Errorf("what is no page: %q %v", body, resp.Header)
+		}
+	})
+}
+
+// Files of Ray's own pages come to browsers that send no proof with them, and nothing else does. The dashboard gets no token of the cluster for them.
+func TestFilesOfPages(t *testing.T) {
+	both(t, func(t *testing.T, w *world) {
+		direct := w.proxy.ServesFiles()
+		w.front, w.unproven, w.denied = pages(t, w, http.NotFoundHandler()), true, "get"
+		w.dashboard = func(http.ResponseWriter, *http.Request) {}
+		for path, file := range map[string]bool{
+			"/static/js/main.js": true, "/favicon.ico": true,
+			"/": false, "/api/jobs/": false, "/static": false, "/static/../api/jobs/": false, "/static/%2e%2e/api/jobs/": false, "/static/..%2fapi": false, "//static/x": false, "/api/static/x": false,
+		} {
+			w.seen = nil
+			resp, body := w.do(t, "GET", "/dashboards/x"+path, "")
+			if passed := resp.StatusCode == http.StatusOK; passed != (file && direct) || passed != (len(w.seen) == 1) {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+			}
+			if len(w.seen) > 0 && w.seen[0].Header.Get("X-Ray-Authorization") != "" {
+				t.Errorf("%s comes with the token of the cluster", path)
+			}
 		}
 	})
 }
@@ -192,7 +246,9 @@ const sent = fetch("/apis/v2/clusters", {method: "POST", mode: "no-cors", creden
 const image = new Image(); image.src = "/apis/v2/image";
 const frame = document.createElement("iframe"); frame.src = "/apis/v2/frame"; document.body.append(frame);
 const form = Object.assign(document.createElement("form"), {action: "/apis/v2/form", method: "post", target: "w"}); document.body.append(form); form.submit();
-Promise.all([tried, sent]).then(([a]) => fetch("report?stored=" + stored + "&tried=" + a)).then(() => { location = "/apis/v2/navigated" });
+const xhr = new Promise(done => { const x = new XMLHttpRequest(); x.onloadend = done; x.open("GET", "xhr"); x.send() });
+const other = fetch("/elsewhere", {mode: "no-cors"}).catch(() => 0);
+Promise.all([tried, sent, xhr, other]).then(([a]) => fetch("report?stored=" + stored + "&tried=" + a)).then(() => { location = "/apis/v2/navigated" });
 </script>`
 
 // TestPageInABrowser is an attack: a page with a script, looked at by somebody with a session of the gateway in the same browser.
@@ -214,7 +270,7 @@ func TestPageInABrowser(t *testing.T) {
 			http.SetCookie(rw, &http.Cookie{Name: "session", Value: "s", Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			_, _ = io.WriteString(rw, `<script>fetch("/apis/v2/own").then(() => { location = "/dashboards/x/" })</script>`)
 		default:
-			asked[r.Method+" "+r.URL.Path] = r.Header.Get("Cookie") + " " + r.Header.Get("Sec-Fetch-Site")
+			asked[r.Method+" "+r.URL.Path] = r.Header.Get("Cookie") + " " + r.Header.Get("Sec-Fetch-Site") + r.Header.Get(ProofHeader)
 			if r.URL.Path == "/apis/v2/navigated" {
 				once.Do(func() { close(done) })
 			}
@@ -267,7 +323,14 @@ func TestPageInABrowser(t *testing.T) {
 	if report != "stored=bnull&tried=refused" {
 		t.Errorf("the page says %q", report)
 	}
-	for _, want := range []string{"GET /apis/v2/clusters", "POST /apis/v2/clusters", "GET /apis/v2/navigated"} {
+	w.mu.Lock()
+	for _, want := range []string{"/ ", "/xhr PROOF"} { // the page itself has cookies instead
+		if !slices.Contains(w.proofs, want) {
+			t.Errorf("%q has not been asked for: %q", want, w.proofs)
+		}
+	}
+	w.mu.Unlock()
+	for _, want := range []string{"GET /elsewhere", "GET /apis/v2/clusters", "POST /apis/v2/clusters", "GET /apis/v2/navigated"} {
 		if _, ok := asked[want]; !ok {
 			t.Errorf("the attack %s did not happen: %v", want, asked)
 		}
@@ -276,7 +339,7 @@ func TestPageInABrowser(t *testing.T) {
 		if strings.HasPrefix(what, "GET /favicon") {
 			continue
 		}
-		if strings.Contains(with, "session") || strings.Contains(with, "same-") {
+		if strings.Contains(with, "session") || strings.Contains(with, "PROOF") || strings.Contains(with, "same-") {
 			t.Errorf("%s came with %q", what, with)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,8 +18,10 @@ import (
 	"google.golang.org/grpc/codes"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -28,8 +29,10 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/relay"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/internal/testing/podaddress"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
@@ -45,6 +48,11 @@ type world struct {
 	asked  []authz.Access
 	denied string // verb
 	seen   []*http.Request
+	pod    *corev1.Pod // of the head, when the dashboard is reached directly
+	// unproven says that requests for pages have no proof.
+	unproven bool
+	proofs   []string // paths of pages, and the proofs that came with them
+	asks     []string // paths that the API server was asked for
 }
 
 var demo = types.NamespacedName{Namespace: "default", Name: "demo"}
@@ -53,15 +61,32 @@ func newWorld(t *testing.T, direct bool) *world {
 	t.Helper()
 	w := &world{cluster: raytest.RayCluster("default/demo")}
 	w.cluster.Status.State, w.cluster.Status.Head.ServiceName = rayv1.ClusterStateReady, "demo-head-svc"
+	w.cluster.Status.Head.PodName, w.cluster.UID = "demo-head", "uid"
 	w.cluster.Spec.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken}
-	ray := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	ray := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		w.seen = append(w.seen, r.Clone(context.Background()))
 		w.mu.Unlock()
 		w.dashboard(rw, r)
-	}))
-	t.Cleanup(ray.Close)
+	})
+	if direct {
+		_, address := podaddress.Serve(t, ray)
+		w.cluster.Spec.HeadGroupSpec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "dashboard", ContainerPort: int32(address.Port())}}
+		w.pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "demo-head", Labels: map[string]string{rayv1.LabelNodeType: "head"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "RayCluster", Name: "demo", UID: "uid", Controller: new(true)}},
+		}, Status: corev1.PodStatus{PodIP: address.Addr().String()}}
+	}
 	kube := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.asks = append(w.asks, r.URL.Path)
+		pod := w.pod
+		w.mu.Unlock()
+		if r.URL.Path == "/api/v1/namespaces/default/pods/demo-head" && r.Header.Get("Authorization") == "Bearer gateway" && pod != nil {
+			rw.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(rw).Encode(pod)
+			return
+		}
 		if r.Header.Get("Authorization") != "Bearer alice" {
 			rw.WriteHeader(http.StatusUnauthorized)
 			return
@@ -79,7 +104,7 @@ func newWorld(t *testing.T, direct bool) *world {
 		r.Header.Del("Authorization") // as the API server does
 		r.URL.RawPath = path
 		r.URL.Path, _ = url.PathUnescape(path)
-		ray.Config.Handler.ServeHTTP(rw, r)
+		ray.ServeHTTP(rw, r)
 	}))
 	t.Cleanup(kube.Close)
 	config := authn.CallerConfig(&rest.Config{Host: kube.URL, QPS: -1}, authn.Passthrough)
@@ -87,16 +112,12 @@ func newWorld(t *testing.T, direct bool) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.proxy, err = New(Options{Caller: config, Core: core, Authorizer: w, Cluster: w.get, KubernetesProxy: !direct}); err != nil {
+	pods, err := store.NewClient(&rest.Config{Host: kube.URL, QPS: -1, BearerToken: "gateway"}, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if direct {
-		w.proxy.transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			if address != "demo-head-svc.default.svc:8265" {
-				return nil, fmt.Errorf("dialing %s", address)
-			}
-			return (&net.Dialer{}).DialContext(ctx, network, ray.Listener.Addr().String())
-		}
+	if w.proxy, err = New(Options{Caller: config, Core: core, Pods: pods, Authorizer: w, Cluster: w.get, KubernetesProxy: !direct}); err != nil {
+		t.Fatal(err)
 	}
 	alice := authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice")
 	w.front = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -310,7 +331,7 @@ func TestStreamsAndStops(t *testing.T) {
 func TestBodiesAreBounded(t *testing.T) {
 	w := newWorld(t, true)
 	w.dashboard = func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
-	r, err := http.NewRequestWithContext(t.Context(), "PUT", w.front.URL+"/api/packages/gcs/x.zip", io.LimitReader(zeros{}, maxBody+1))
+	r, err := http.NewRequestWithContext(t.Context(), "PUT", w.front.URL+"/api/packages/gcs/x.zip", io.LimitReader(zeros{}, relay.MaxBody+1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,11 +350,58 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestUnreachable(t *testing.T) {
 	w := newWorld(t, true)
-	w.proxy.transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
-		return nil, errors.New("dial tcp 10.1.2.3:8265: connection refused")
-	}
-	if _, body := w.do(t, "GET", "/", ""); !strings.Contains(body, "Unavailable") || strings.Contains(body, "10.1.2.3") {
+	w.cluster.Spec.HeadGroupSpec.Template.Spec.Containers[0].Ports[0].ContainerPort = 1
+	if _, body := w.do(t, "GET", "/", ""); !strings.Contains(body, "Unavailable") || strings.Contains(body, w.pod.Status.PodIP) {
 		t.Errorf("answer %q", body)
+	}
+}
+
+// A tenant decides what the head Service is, what DNS answers and, with more rights, what the status says. The dashboard is asked all the same at the
+// address of a Pod that the cluster controls, or not at all.
+func TestOnlyPodsOfTheCluster(t *testing.T) {
+	w := newWorld(t, true)
+	w.dashboard = func(http.ResponseWriter, *http.Request) {}
+	w.cluster.Spec.HeadGroupSpec.HeadService = &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "evil.example"}}
+	if resp, body := w.do(t, "GET", "/", ""); resp.StatusCode != http.StatusOK || len(w.seen) != 1 {
+		t.Fatalf("a cluster whose head Service is of type ExternalName: %d %s", resp.StatusCode, body)
+	}
+	if host := w.seen[0].Host; !strings.HasPrefix(host, "demo-head-svc.default.svc:") {
+		t.Errorf("the dashboard is asked as %s", host)
+	}
+	good := *w.pod
+	for name, edit := range map[string]func(){
+		"no Pod in the status":         func() { w.cluster.Status.Head.PodName = "" },
+		"no name of a Pod":             func() { w.cluster.Status.Head.PodName = "../secrets/demo" },
+		"a Pod that is gone":           func() { w.pod = nil },
+		"a Pod of another":             func() { w.pod.OwnerReferences = nil },
+		"a Pod of an earlier cluster":  func() { w.cluster.UID = "again" },
+		"a Pod that has ended":         func() { w.pod.Status.Phase = corev1.PodSucceeded },
+		"a Pod on loopback":            func() { w.pod.Status.PodIP = "127.0.0.1" },
+		"a Pod at the metadata server": func() { w.pod.Status.PodIP = "169.254.169.254" },
+	} {
+		pod := good
+		w.pod, w.cluster.Status.Head.PodName, w.cluster.UID = &pod, "demo-head", "uid"
+		w.proxy.known = cache.NewLRUExpireCache(1)
+		edit()
+		if resp, body := w.do(t, "GET", "/latest/meta-data", ""); resp.StatusCode != http.StatusTeapot || len(w.seen) != 1 {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+	}
+}
+
+// A page asks for many files at once; Kubernetes is not asked for each of them.
+func TestKubernetesIsAskedOncePerPage(t *testing.T) {
+	w := newWorld(t, true)
+	w.dashboard = func(http.ResponseWriter, *http.Request) {}
+	for range 5 {
+		w.do(t, "GET", "/static/x.js", "")
+	}
+	if len(w.seen) != 5 || len(w.asks) != 2 {
+		t.Errorf("%d requests to the dashboard with %q", len(w.seen), w.asks)
+	}
+	bob := authn.WithCaller(t.Context(), authn.NewCaller(user.DefaultInfo{Name: "bob"}, "bob"))
+	if _, err := w.proxy.Open(bob, demo, "get"); err == nil {
+		t.Error("somebody else gets the token of the cluster, which they may not read")
 	}
 }
 

@@ -2,11 +2,9 @@ package dashboardproxy
 
 import (
 	"context"
-	"io"
-	"log"
+	"errors"
 	"maps"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,18 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/relay"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-const (
-	// maxBody is that of Ray's own server.
-	maxBody = 100 << 20
-	// bodyTime is how long a client may take to send a body of that size.
-	bodyTime = 10 * time.Minute
-	// rightsInterval is how often a call that stays open is authorized anew.
-	rightsInterval = 10 * time.Second
-)
+// rightsInterval is how often a call that stays open is authorized anew.
+const rightsInterval = 10 * time.Second
 
 // verbs are what the Service proxy of Kubernetes asks for.
 var verbs = map[string]string{
@@ -37,10 +31,10 @@ var verbs = map[string]string{
 // Serve sends a request on to path of a cluster's dashboard and its answer back, as they come and whatever they are, also when they become a WebSocket.
 // path is escaped and begins with a slash. An error means that nothing has been answered. The caller is the context's.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
-	return p.serve(w, r, key, path, false)
+	return p.serve(w, r, key, path, nil)
 }
 
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string, page bool) error {
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string, page *Page) error {
 	verb, ok := verbs[r.Method]
 	if !ok {
 		w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(verbs)), ", "))
@@ -50,46 +44,55 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	if err != nil || slices.ContainsFunc(strings.Split(plain, "/"), func(s string) bool { return s == "." || s == ".." }) {
 		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path of the dashboard cannot be read, or leads out of it"}
 	}
-	if err := p.mayKnow(r.Context(), key); err != nil {
-		return err
-	}
-	d, err := p.Open(r.Context(), key, verb)
+	d, err := p.opened(r.Context(), key, verb, page)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	go p.endWithRights(ctx, cancel, d)
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
-	} else {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	if d.access.Verb != "" {
+		go p.endWithRights(ctx, cancel, d)
 	}
-	var failed error
-	(&httputil.ReverseProxy{
-		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL = &url.URL{Scheme: d.url.Scheme, Host: d.url.Host, Path: d.url.Path + plain, RawPath: d.url.EscapedPath() + path, RawQuery: r.URL.RawQuery}
-			pr.Out.Host = ""
-			d.rewrite(pr.Out.Header)
-			if page {
-				settlePage(pr.Out.Header)
-			}
-		},
-		Transport: p.transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		ModifyResponse: func(resp *http.Response) error {
-			if restrict(resp.Header); page {
-				return confine(resp)
-			}
-			return nil
-		},
-		ErrorHandler: func(_ http.ResponseWriter, r *http.Request, _ error) {
-			if failed = r.Context().Err(); failed == nil {
-				failed = unavailable(key.Name, "it cannot be reached, or has broken off")
-			}
-		},
-	}).ServeHTTP(w, r.WithContext(ctx))
-	return failed
+	relay.LimitBody(w, r)
+	target := relay.Target{
+		URL:       &url.URL{Scheme: d.url.Scheme, Host: d.url.Host, Path: d.url.Path + plain, RawPath: d.url.EscapedPath() + path, RawQuery: r.URL.RawQuery},
+		Transport: d.transport, Stop: p.Stop, Header: d.identify, Untrusted: true,
+	}
+	if page != nil {
+		target.Header = func(h http.Header) {
+			d.identify(h)
+			settlePage(h)
+		}
+		target.Answer = page.confine
+	}
+	return notAnswered(ctx, key.Name, relay.Pass(w, r.WithContext(ctx), target))
+}
+
+// opened returns the dashboard of a cluster that the context's caller may use. A file of its pages is for everybody with their path.
+func (p *Proxy) opened(ctx context.Context, key types.NamespacedName, verb string, page *Page) (*Dashboard, error) {
+	if page != nil && page.Proof == "" && p.ServesFiles() && IsFile(page.Path) {
+		return p.openFiles(ctx, key)
+	}
+	if err := p.mayKnow(ctx, key); err != nil {
+		return nil, err
+	}
+	return p.Open(ctx, key, verb)
+}
+
+// notAnswered is the error for a request that came to nothing. Addresses and causes stay out of it.
+func notAnswered(ctx context.Context, cluster string, err error) error {
+	var known *rpcstatus.Error
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, authn.ErrOwnCredentials):
+		return authn.ErrOwnCredentials
+	}
+	return unavailable(cluster, "it cannot be reached, or has broken off")
 }
 
 // mayKnow says why the context's caller may not know of a cluster.
@@ -97,7 +100,7 @@ func (p *Proxy) mayKnow(ctx context.Context, key types.NamespacedName) error {
 	return p.Authorizer.Authorize(ctx, authz.Access{Verb: "get", Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: key.Namespace, Name: key.Name})
 }
 
-// endWithRights ends a call whose caller loses the right to it, and all calls when the process stops.
+// endWithRights ends a call whose caller loses the right to it, to it.
 func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d *Dashboard) {
 	defer cancel()
 	ticker := time.NewTicker(rightsInterval)
@@ -105,8 +108,6 @@ func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d 
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-p.Stop:
 			return
 		case <-ticker.C:
 			if p.StillAllowed(ctx, d) != nil {
@@ -116,29 +117,9 @@ func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d 
 	}
 }
 
-// passed are the headers that a dashboard gets, as beginnings. Nothing that proves who somebody is to Kubernetes, or to this gateway, is among them.
-var passed = []string{
-	"Accept", "Connection", "Content-", "If-", "Origin", "Range", "Referer", "Sec-", "Traceparent", "Tracestate", "Upgrade", "User-Agent", "X-Ray-Authorization", "X-Request-Id",
-}
-
-// rewrite makes the header of a request that of one to the dashboard. A token of the client's own counts where the cluster has none in a Secret.
-func (d *Dashboard) rewrite(h http.Header) {
-	for name := range h {
-		if !slices.ContainsFunc(passed, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			delete(h, name)
-		}
-	}
+// identify puts the token of the cluster on a request. A token of the client's own counts where the cluster has none in a Secret.
+func (d *Dashboard) identify(h http.Header) {
 	if d.token != "" {
 		h.Set("X-Ray-Authorization", "Bearer "+string(d.token))
 	}
-}
-
-// restrict takes from an answer what would act on this gateway: what is served here is what users run, and a cookie may hold the cluster's token.
-func restrict(h http.Header) {
-	for name := range h {
-		if name == "Set-Cookie" || strings.HasPrefix(name, "Access-Control-") {
-			delete(h, name)
-		}
-	}
-	h.Set("Content-Security-Policy", "sandbox")
 }

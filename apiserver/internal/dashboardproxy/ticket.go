@@ -21,73 +21,120 @@ import (
 const (
 	// ticketLife is how long a page may be used before it is opened anew.
 	ticketLife = time.Hour
-	// maxTicket is the longest ticket that is read: that of the longest token.
+	// maxTicket is the longest text that is read: the proof of the longest token.
 	maxTicket = 60 << 10
 )
 
-// Tickets seals and opens what stands in the path of a dashboard page, because a page without an origin has no other credentials. Nothing is kept: every
-// process with the same key opens a ticket, which names one cluster and holds the Authorization header of its caller, so that who that is, and what they
-// may do, is asked for each request.
+// Tickets seals and opens what leads a browser to the pages of one dashboard: a handle, which stands in their path and is no secret, and a proof, which
+// travels in a cookie or a header. The proof holds the Authorization header of its caller, so that the caller is identified and authorized anew for each
+// request. Nothing is kept: every process with the same key opens them.
 type Tickets struct {
-	seal  cipher.AEAD
+	seals []cipher.AEAD // the first one seals, all open
 	clock clock.PassiveClock
 }
 
-// NewTickets returns Tickets of a key that replicas share, empty for one of this process alone. A nil clock means the real one.
-func NewTickets(shared []byte, c clock.PassiveClock) (*Tickets, error) {
+// NewTickets returns Tickets of keys that replicas share: the first one seals, all open. None is a key of this process alone. A nil clock means the real
+// one.
+func NewTickets(shared [][]byte, c clock.PassiveClock) (*Tickets, error) {
 	if len(shared) == 0 {
-		shared = make([]byte, sha256.Size)
-		_, _ = rand.Read(shared) // never fails
+		key := make([]byte, sha256.Size)
+		_, _ = rand.Read(key) // never fails
+		shared = [][]byte{key}
 	}
 	if c == nil {
 		c = clock.RealClock{}
 	}
-	mac := hmac.New(sha256.New, shared) // the same secret keys page tokens
-	mac.Write([]byte("raygate dashboard tickets"))
-	block, err := aes.NewCipher(mac.Sum(nil))
-	if err != nil {
-		return nil, fmt.Errorf("making the cipher of tickets: %w", err)
+	t := &Tickets{clock: c}
+	for _, key := range shared {
+		mac := hmac.New(sha256.New, key) // the same secret keys page tokens
+		mac.Write([]byte("raygate dashboard tickets"))
+		block, err := aes.NewCipher(mac.Sum(nil))
+		if err != nil {
+			return nil, fmt.Errorf("making the cipher of tickets: %w", err)
+		}
+		seal, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return nil, fmt.Errorf("making the cipher of tickets: %w", err)
+		}
+		t.seals = append(t.seals, seal)
 	}
-	seal, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, fmt.Errorf("making the cipher of tickets: %w", err)
-	}
-	return &Tickets{seal: seal, clock: c}, nil
+	return t, nil
 }
 
-// ticket is what is sealed.
-type ticket struct {
-	Namespace     string `json:"n"`
-	Cluster       string `json:"c"`
+// Handle is what stands in the path of a page.
+type Handle struct {
+	Cluster types.NamespacedName
+	// ID is random, and the same in the proof.
+	ID      string
+	Expires time.Time
+}
+
+// sealed is the JSON of both.
+type sealed struct {
+	Namespace     string `json:"n,omitempty"`
+	Cluster       string `json:"c,omitempty"`
+	ID            string `json:"i"`
 	Authorization string `json:"a,omitempty"`
 	Expires       int64  `json:"e"` // seconds since 1970
 }
 
-// Issue returns a ticket for the pages of a cluster's dashboard, and when it expires. authorization is the header of the caller, empty where none is asked for.
-func (t *Tickets) Issue(cluster types.NamespacedName, authorization string) (text string, expires time.Time, err error) {
-	expires = t.clock.Now().Add(ticketLife).Truncate(time.Second)
-	plain, err := json.Marshal(ticket{cluster.Namespace, cluster.Name, authorization, expires.Unix()})
-	if err != nil {
-		return "", time.Time{}, fmt.Errorf("writing a ticket: %w", err)
+// What a text is good for is part of its seal.
+var forPath, forProof = []byte("path"), []byte("proof")
+
+// Issue returns handle and proof for the pages of a cluster's dashboard. authorization is the header of the caller, empty where none is asked for.
+func (t *Tickets) Issue(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error) {
+	expires, id := t.clock.Now().Add(ticketLife).Truncate(time.Second), rand.Text()
+	if handle, err = t.text(sealed{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: id, Expires: expires.Unix()}, forPath); err != nil {
+		return "", "", time.Time{}, err
 	}
-	return base64.RawURLEncoding.EncodeToString(t.seal.Seal(nil, nil, plain, nil)), expires, nil
+	proof, err = t.text(sealed{ID: id, Authorization: authorization, Expires: expires.Unix()}, forProof)
+	return handle, proof, expires, err
 }
 
-// Open returns what Issue was given, or an rpcstatus.Error for a ticket that is none or has expired.
-func (t *Tickets) Open(text string) (cluster types.NamespacedName, authorization string, expires time.Time, err error) {
-	var found ticket
-	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text[:min(len(text), maxTicket)])
-	if err == nil {
-		sealed, err = t.seal.Open(nil, nil, sealed, nil)
+func (t *Tickets) text(s sealed, purpose []byte) (string, error) {
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("writing a ticket: %w", err)
 	}
-	if err == nil {
-		err = json.Unmarshal(sealed, &found)
+	return base64.RawURLEncoding.EncodeToString(t.seals[0].Seal(nil, nil, plain, purpose)), nil
+}
+
+// Open returns what a handle is for, or an rpcstatus.Error for one that is none or has expired.
+func (t *Tickets) Open(handle string) (Handle, error) {
+	s, err := t.open(handle, forPath)
+	return Handle{types.NamespacedName{Namespace: s.Namespace, Name: s.Cluster}, s.ID, time.Unix(s.Expires, 0)}, err
+}
+
+// Prove returns the Authorization header in the proof for a handle.
+func (t *Tickets) Prove(h Handle, proof string) (authorization string, err error) {
+	s, err := t.open(proof, forProof)
+	if err == nil && s.ID != h.ID {
+		err = errTicket
 	}
-	expires = time.Unix(found.Expires, 0)
-	if err != nil || !t.clock.Now().Before(expires) {
-		return types.NamespacedName{}, "", time.Time{}, &rpcstatus.Error{
-			Code: codes.Unauthenticated, Reason: "TICKET_EXPIRED", Message: "this address of a dashboard has expired, or is another gateway's: open the dashboard again",
+	if err != nil {
+		return "", err
+	}
+	return s.Authorization, nil
+}
+
+var errTicket = &rpcstatus.Error{
+	Code: codes.Unauthenticated, Reason: "TICKET_EXPIRED", Message: "this address of a dashboard has expired, is another gateway's, or comes without its cookie: open the dashboard again",
+}
+
+func (t *Tickets) open(text string, purpose []byte) (sealed, error) {
+	var found sealed
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text[:min(len(text), maxTicket)])
+	if err == nil {
+		err = errTicket
+		for _, seal := range t.seals {
+			if plain, wrong := seal.Open(nil, nil, data, purpose); wrong == nil {
+				err = json.Unmarshal(plain, &found)
+				break
+			}
 		}
 	}
-	return types.NamespacedName{Namespace: found.Namespace, Name: found.Cluster}, found.Authorization, expires, nil
+	if err != nil || !t.clock.Now().Before(time.Unix(found.Expires, 0)) {
+		return sealed{}, errTicket
+	}
+	return found, nil
 }

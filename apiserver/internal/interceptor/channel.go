@@ -47,7 +47,17 @@ func (c *Channel) Call(ctx context.Context, method string, decode func(request a
 		return nil, nil, status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
 	sent := &sentHeader{method: method}
-	answer, err = m.unary(m.service, grpc.NewContextWithServerTransportStream(ctx, sent), decode, c.chain.Unary)
+	ctx = grpc.NewContextWithServerTransportStream(ctx, sent)
+	var malformed error
+	var request any
+	answer, err = m.unary(m.service, ctx, func(into any) error {
+		request, malformed = into, decode(into)
+		return malformed
+	}, c.chain.Unary)
+	if malformed != nil { // a call like others for the log and the metrics; the handler returns before the interceptors
+		info := &grpc.UnaryServerInfo{Server: m.service, FullMethod: method}
+		answer, err = c.chain.Unary(ctx, request, info, func(context.Context, any) (any, error) { return nil, malformed })
+	}
 	return answer, sent.md, err
 }
 

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -247,5 +249,21 @@ func (sender) WatchClusters(req *raygatev2.WatchClustersRequest, s grpc.ServerSt
 		if err := s.Send(&raygatev2.WatchClustersResponse{Type: seen}); err != nil {
 			return err
 		}
+	}
+}
+
+// A request that cannot be read is a call like others: interceptors see it, with what there is of it.
+func TestChannelMalformed(t *testing.T) {
+	var seen []string
+	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{func(ctx context.Context, c *interceptor.Call, next func(context.Context) error) error {
+		err := next(ctx)
+		seen = append(seen, fmt.Sprint(c.Method, " ", c.Request != nil, " ", err))
+		return err
+	}}))
+	healthpb.RegisterHealthServer(conn, health.NewServer())
+	malformed := errors.New("no JSON")
+	_, _, err := conn.Call(t.Context(), healthpb.Health_Check_FullMethodName, func(any) error { return malformed })
+	if want := healthpb.Health_Check_FullMethodName + " true no JSON"; !errors.Is(err, malformed) || len(seen) != 1 || seen[0] != want {
+		t.Errorf("%v, interceptors saw %q", err, seen)
 	}
 }

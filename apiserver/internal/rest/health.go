@@ -9,7 +9,7 @@ import (
 // Check is one line of /readyz.
 type Check struct {
 	Name string
-	// Run returns what there is to say, which may be nothing, or why the check fails. Both are shown to anyone.
+	// Run returns what there is to say, which may be nothing, or why the check fails. Both are shown on the port of the metrics only.
 	Run func() (string, error)
 }
 
@@ -19,8 +19,30 @@ func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusOK, "ok\n")
 		return
 	}
-	var lines strings.Builder
+	code, lines := s.checks()
+	if code == http.StatusOK && !r.URL.Query().Has("verbose") {
+		lines = "ok\n"
+	}
+	writeText(w, code, lines)
+}
+
+// servePublicHealth is ServeHealth for everybody: it says whether, and not why.
+func (s *Server) servePublicHealth(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusOK
+	if r.URL.Path != "/livez" {
+		code, _ = s.checks()
+	}
+	text := "ok\n"
+	if code != http.StatusOK {
+		text = "not ready: /readyz?verbose on the port of the metrics says why\n"
+	}
+	writeText(w, code, text)
+}
+
+// checks returns the code of /readyz and a line for each check.
+func (s *Server) checks() (code int, text string) {
+	var lines strings.Builder
+	code = http.StatusOK
 	for _, c := range s.Checks {
 		text, err := c.Run()
 		if err != nil {
@@ -33,12 +55,7 @@ func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(&lines, "[+] %s: ok%s\n", c.Name, text)
 	}
-	switch {
-	case code != http.StatusOK, r.URL.Query().Has("verbose"):
-		writeText(w, code, lines.String())
-	default:
-		writeText(w, code, "ok\n")
-	}
+	return code, lines.String()
 }
 
 func writeText(w http.ResponseWriter, code int, text string) {

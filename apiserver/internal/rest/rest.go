@@ -11,7 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/rs/cors"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -24,9 +25,13 @@ type API struct {
 	http.Handler
 	// WriteError writes an error as this version does.
 	WriteError func(w http.ResponseWriter, err error)
-	// Local is Options.Local for this version alone.
-	Local bool
-	// AnyOrigin lets pages of other sites in where Options.Local keeps them out: the paths themselves prove that somebody was given them.
+	// Local and Ambient are those of Options for this version alone.
+	Local, Ambient bool
+	// Public says that reads show the same to everybody, so that pages of other sites may link to them.
+	Public bool
+	// OwnPages says that no other site has business here, not even an allowed one.
+	OwnPages bool
+	// AnyOrigin lets pages of other sites in: what they send proves that somebody was given it.
 	AnyOrigin bool
 }
 
@@ -38,12 +43,14 @@ type Options struct {
 	OpenAPI []byte
 	// Checks decide on /readyz, in this order.
 	Checks []Check
-	// Local is set when requests carry no credentials: only clients that name this machine by a loopback name are served, and no
-	// pages of other sites, which could otherwise use the visitor's gateway.
+	// Local is set when requests carry no credentials and come from this machine: only clients that name it by a loopback name are served.
 	Local bool
+	// Ambient is set when callers are known without a header of their own: by a certificate, by what a proxy in front adds, or as everybody. The origin * of
+	// Origins does not count then.
+	Ambient bool
 	// Home is where browsers are sent from /. Empty means /docs.
 	Home string
-	// Origins are the sites whose pages may use the API: https://example.org, or https://*.example.org. Empty means none.
+	// Origins are the sites whose pages may use the API: https://example.org, https://*.example.org, or * for any. Empty means none.
 	Origins []string
 }
 
@@ -51,7 +58,7 @@ type Options struct {
 type Server struct {
 	Options
 	prometheus.Collector
-	cors    *cors.Cors
+	origins *origins
 	handler http.Handler
 	seconds *prometheus.HistogramVec
 }
@@ -63,15 +70,8 @@ func New(o Options) *Server {
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
 	}, []string{"route", "method", "code"})}
 	s.Collector, s.handler = s.seconds, http.HandlerFunc(s.dispatch)
-	if len(o.Origins) > 0 {
-		s.cors = cors.New(cors.Options{
-			AllowedOrigins: o.Origins,
-			AllowedMethods: methods,
-			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "If-Match", "Last-Event-ID", "X-Min-Resource-Version", "Grpc-Timeout"},
-			ExposedHeaders: []string{"ETag", "Location", "Retry-After", "Warning", "X-Request-Id"},
-			MaxAge:         600,
-		})
-		s.handler = s.cors.Handler(s.handler)
+	if s.origins = newOrigins(o.Origins, o.Local || slices.ContainsFunc(o.APIs, func(a API) bool { return a.Local })); s.origins.all != nil {
+		s.handler = s.origins.all.Handler(s.handler)
 	}
 	return s
 }
@@ -90,8 +90,13 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	defer func() { // also when a handler breaks the connection off
-		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), strconv.Itoa(w.code)).Observe(time.Since(start).Seconds())
+		trace.SpanFromContext(r.Context()).SetAttributes(attribute.String("http.route", w.route)) // in place of the path, which may have credentials
+		s.seconds.WithLabelValues(w.route, methodLabel(r.Method), codeLabel(w.code)).Observe(time.Since(start).Seconds())
 	}()
+	if s.api(r.URL.Path).AnyOrigin { // which has its own answer to questions of other origins
+		s.dispatch(w, r)
+		return
+	}
 	s.handler.ServeHTTP(w, r)
 }
 
@@ -103,20 +108,28 @@ func methodLabel(method string) string {
 	return "other"
 }
 
+// codeLabel keeps what dashboards make up out of the metrics.
+func codeLabel(code int) string {
+	if code != 0 && http.StatusText(code) == "" {
+		return "other"
+	}
+	return strconv.Itoa(code)
+}
+
 // methods are those of the API.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
-	if api := s.api(r.URL.Path); s.Local || api.Local {
-		if err := s.refuseForeign(r, api.AnyOrigin); err != nil {
-			api.WriteError(w, err)
-			return
-		}
+	api := s.api(r.URL.Path)
+	if err := s.check(r, api); err != nil {
+		w.Header().Set("Connection", "close") // the body is not read
+		api.WriteError(w, err)
+		return
 	}
 	switch r.URL.Path {
 	case "/livez", "/healthz", "/readyz":
 		SetRoute(w, r.URL.Path)
-		s.ServeHealth(w, r)
+		s.servePublicHealth(w, r)
 	case "/openapi/v3.json":
 		SetRoute(w, r.URL.Path)
 		s.serveOpenAPI(w, r)
@@ -130,7 +143,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Redirect(w, r, cmp.Or(s.Home, "/docs"), http.StatusFound)
 	default:
-		s.api(r.URL.Path).ServeHTTP(w, r)
+		api.ServeHTTP(w, r)
 	}
 }
 

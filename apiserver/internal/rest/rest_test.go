@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	kuberest "k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
@@ -122,7 +123,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{
 		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
 	}))
-	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Authorizer: authz.AllowAll{}, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
+	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Caller: &kuberest.Config{}, Authorizer: authz.AllowAll{}, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
 		return s.Get(ctx, key, store.ReadOptions{})
 	}})
 	if err != nil {
@@ -345,7 +346,7 @@ func TestGoodRequests(t *testing.T) {
 		"list":                  {"GET", clusters, "", []string{"Accept", "text/html, */*;q=0.1"}, 200, "application/json", `"kind":"RayClusterList"`, ""},
 		"delete":                {"DELETE", clusters + "/demo", "", nil, 200, "application/json", `{"uid":"uid"}`, ""},
 		"live":                  {"GET", "/livez", "", nil, 200, "text/plain; charset=utf-8", "ok", ""},
-		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "[+] cache: ok, last contact 3s ago", ""},
+		"ready":                 {"GET", "/readyz?verbose", "", nil, 200, "text/plain; charset=utf-8", "ok\n", ""},
 		"docs":                  {"GET", "/docs", "", nil, 200, "text/html; charset=utf-8", "raygate API", ""},
 		"openapi":               {"GET", "/openapi/v3.json", "", nil, 200, "application/json", "{}", ""},
 		"watch":                 {"GET", clusters + ":watch", "", nil, 200, "application/x-ndjson", "{\"type\":\"SYNCED\",\"resumeToken\":\"t2\"}\n{\"error\":{\"code\":8,", ""},

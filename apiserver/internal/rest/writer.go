@@ -30,7 +30,7 @@ func LiftReadLimit(w http.ResponseWriter) {
 
 // WriteHeader implements http.ResponseWriter.
 func (w *Writer) WriteHeader(code int) {
-	if w.code == 0 {
+	if informational := code < http.StatusOK && code != http.StatusSwitchingProtocols; w.code == 0 && !informational {
 		w.code = code
 	}
 	w.ResponseWriter.WriteHeader(code)

@@ -51,7 +51,7 @@ env: [{name: CLUSTER_DOMAIN, value: example.org}]
 extraArgs: [--v=2]
 webhooks: {mode: self-managed, failurePolicy: Fail, stage: Warn, refuseGroupRemoval: true}
 deviceAdmission: {enabled: true}
-gateway: {enabled: true, replicas: 3, extraArgs: [--v=2], image: {tag: v1.2.3}}
+gateway: {enabled: true, replicas: 3, extraArgs: [--v=2], image: {tag: v1.2.3}, tracing: {endpoint: "https://collector:4317", samplingRatePerMillion: 1000000, secretName: collector}}
 `
 
 func operatorOf(t *testing.T, objects []*unstructured.Unstructured) (*appsv1.Deployment, corev1.Container) {
@@ -95,10 +95,29 @@ func TestEverything(t *testing.T) {
 	if args := gateway.Spec.Template.Spec.Containers[0].Args; *gateway.Spec.Replicas != 3 || !slices.Contains(args, "--namespaces=team-a,team-b") || !slices.Contains(args, "--v=2") {
 		t.Errorf("gateway: %d replicas, %v", *gateway.Spec.Replicas, args)
 	}
+	testTracing(t, gateway)
 	for _, name := range []string{"raygate-operator", "raygate-apiserver"} {
 		if !has(objects, "ServiceMonitor", name) {
 			t.Errorf("no ServiceMonitor %s", name)
 		}
+	}
+}
+
+// Traces go to a collector over TLS, with the CAs and the credentials of a Secret.
+func testTracing(t *testing.T, gateway *appsv1.Deployment) {
+	t.Helper()
+	pod := gateway.Spec.Template.Spec
+	c := pod.Containers[0]
+	for _, arg := range []string{"--tracing-endpoint=https://collector:4317", "--tracing-sampling-rate-per-million=1000000", "--tracing-ca-file=/tracing/ca.crt"} {
+		if !slices.Contains(c.Args, arg) {
+			t.Errorf("no %s among %q", arg, c.Args)
+		}
+	}
+	if len(c.Env) != 1 || c.Env[0].Name != "OTEL_EXPORTER_OTLP_HEADERS" || c.Env[0].ValueFrom.SecretKeyRef.Name != "collector" {
+		t.Errorf("environment: %+v", c.Env)
+	}
+	if len(pod.Volumes) != 2 || pod.Volumes[1].Secret.SecretName != "collector" || len(c.VolumeMounts) != 2 || c.VolumeMounts[1].MountPath != "/tracing" {
+		t.Errorf("volumes: %+v, %+v", pod.Volumes, c.VolumeMounts)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/pkg/headpod"
 )
 
 // addRayJob sets up the controller of RayJobs.
@@ -27,7 +29,7 @@ func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.
 	c.Client, c.Live, c.APIs = mgr.GetClient(), mgr.GetAPIReader(), kinds
 	c.Recorder, c.Clock = mgr.GetEventRecorder(rayjob.EventSource), clock.RealClock{}
 	var err error
-	if c.Connect, err = connect(o); err != nil {
+	if c.Connect, err = connect(o, mgr.GetClient()); err != nil {
 		return err
 	}
 	if o.Metrics {
@@ -56,9 +58,9 @@ func rayJobSettings(o *Options) rayjob.Config {
 }
 
 // connect is how to reach dashboards.
-func connect(o *Options) (dashboards.Connect, error) {
+func connect(o *Options, pods client.Reader) (dashboards.Connect, error) {
 	if !o.UseKubernetesProxy {
-		return dashboards.Direct, nil
+		return dashboards.Direct(pods, headpod.NewTransport(o.Config.Host)), nil
 	}
 	server, err := serverURL(o.Config)
 	if err != nil {

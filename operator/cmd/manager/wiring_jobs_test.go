@@ -66,7 +66,7 @@ func TestProxyLeadsToDashboards(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Config = &rest.Config{Host: server.URL, BearerToken: "mine"}
-	c, err := connect(o)
+	c, err := connect(o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

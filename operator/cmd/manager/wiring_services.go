@@ -20,6 +20,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/operator/internal/serveplan"
+	"github.com/raygate/raygate/pkg/headpod"
 )
 
 // addRayService sets up the controller of RayServices.
@@ -28,7 +29,7 @@ func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 	c.Client, c.Live, c.APIs = mgr.GetClient(), mgr.GetAPIReader(), kinds
 	c.Recorder, c.Clock = mgr.GetEventRecorder(rayservice.EventSource), clock.RealClock{}
 	var err error
-	if c.Connect, err = connect(o); err != nil {
+	if c.Connect, err = connect(o, mgr.GetClient()); err != nil {
 		return err
 	}
 	if c.Probe, err = probe(o); err != nil {
@@ -58,7 +59,7 @@ func rayServiceSettings(o *Options) rayservice.Config {
 // probe is how to reach proxies of Ray Serve.
 func probe(o *Options) (dashboards.Probe, error) {
 	if !o.UseKubernetesProxy {
-		return dashboards.ProbeDirect, nil
+		return dashboards.ProbeDirect(headpod.NewTransport(o.Config.Host)), nil
 	}
 	server, err := serverURL(o.Config)
 	if err != nil {

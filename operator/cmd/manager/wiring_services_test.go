@@ -3,12 +3,12 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/raygate/raygate/internal/testing/podaddress"
 	"github.com/raygate/raygate/operator/internal/controller/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 )
@@ -51,15 +51,11 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 	if want := "/api/v1/namespaces/ns/pods/demo-head:8000/proxy/-/healthz"; !ok || err != nil || path != want {
 		t.Errorf("asked %s, want %s: %t, %v", path, want, ok, err)
 	}
-	if ask, err = probe(&Options{}); err != nil {
+	_, address := podaddress.Serve(t, server.Config.Handler)
+	if ask, err = probe(&Options{Config: &rest.Config{Host: server.URL}}); err != nil {
 		t.Fatal(err)
 	}
-	host, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
-	var n int32
-	for _, d := range port {
-		n = 10*n + d - '0'
-	}
-	if ok, err := ask(t.Context(), dashboards.Pod{IP: host, Port: n}); !ok || err != nil || path != "/-/healthz" {
+	if ok, err := ask(t.Context(), dashboards.Pod{IP: address.Addr().String(), Port: int32(address.Port())}); !ok || err != nil || path != "/-/healthz" {
 		t.Errorf("asked %s directly: %t, %v", path, ok, err)
 	}
 }

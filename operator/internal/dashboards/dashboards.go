@@ -14,6 +14,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/secret"
 	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/headpod"
 )
 
 // tokenFor is how long a token is used before its Secret is read again.
@@ -42,7 +43,7 @@ type Site struct {
 // SiteOf is the dashboard of a cluster at host:port. A cluster that has Kubernetes check tokens is called without one, as KubeRay
 // does, which supports that neither for RayJob nor for RayService.
 func SiteOf(rc *rayv1.RayCluster, hostPort string) Site {
-	return Site{address: Address{Namespace: rc.Namespace, HostPort: hostPort}, secret: secret.Name(rc)}
+	return Site{address: Address{Namespace: rc.Namespace, HostPort: hostPort, Head: headpod.Of(rc)}, secret: secret.Name(rc)}
 }
 
 // Revision tells sites apart.

@@ -5,11 +5,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"testing"
 
+	"github.com/raygate/raygate/internal/testing/podaddress"
 	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/headpod"
 )
 
 // TestProbe reaches a proxy as Serve was started: with TLS, and with a root path, which is part of the path for some versions of Ray.
@@ -41,6 +44,8 @@ func TestProbe(t *testing.T) {
 				}
 			})
 			server := httptest.NewUnstartedServer(serve)
+			_ = server.Listener.Close()
+			server.Listener = podaddress.Listen(t)
 			server.Config.ErrorLog = nil
 			if tc.tls {
 				server.StartTLS()
@@ -56,15 +61,26 @@ func TestProbe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pod := Pod{IP: host, Port: int32(n), HTTP: tc.options}
-			if got, err := ProbeDirect(t.Context(), pod); got != tc.want || err != nil {
+			ask, pod := ProbeDirect(headpod.NewTransport("")), Pod{IP: host, Port: int32(n), HTTP: tc.options}
+			if got, err := ask(t.Context(), pod); got != tc.want || err != nil {
 				t.Errorf("got %t, %v", got, err)
 			}
 			server.Close()
-			if got, err := ProbeDirect(t.Context(), pod); got || !errors.Is(err, dashboard.ErrUnavailable) {
+			if got, err := ask(t.Context(), pod); got || !errors.Is(err, dashboard.ErrUnavailable) {
 				t.Errorf("nobody listens: %t, %v", got, err)
 			}
 		})
+	}
+}
+
+// A head that claims to be on loopback is not asked.
+func TestProbesGoToPodsOnly(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer server.Close()
+	address := netip.MustParseAddrPort(server.Listener.Addr().String())
+	if ok, err := ProbeDirect(headpod.NewTransport(""))(t.Context(), Pod{IP: address.Addr().String(), Port: int32(address.Port())}); ok || asked || !errors.Is(err, headpod.ErrRefused) {
+		t.Errorf("%t, %v, asked %t", ok, err, asked)
 	}
 }
 

@@ -118,6 +118,10 @@ func services() []row[cluster] {
 		{ID: "RC-555", Name: "another name", Mutate: service(func(s *corev1.Service) { s.Spec.Ports = []corev1.ServicePort{{Name: "web", Port: 8265}} }), WantFields: at(svc + ".spec.ports[0].name")},
 		{ID: "RC-556", Name: "selector", Mutate: service(func(s *corev1.Service) { s.Spec.Selector = map[string]string{"ray.io/cluster": "x"} }), WantFields: at(svc + ".spec.selector[ray.io/cluster]"), Warning: true},
 		{ID: "RC-557", Name: "unknown type", Mutate: func(rc *cluster) { rc.Spec.HeadGroupSpec.ServiceType = "Internal" }, WantFields: at("spec.headGroupSpec.serviceType")},
+		{ID: "RC-589", Name: "type", Mutate: func(rc *cluster) { rc.Spec.HeadGroupSpec.ServiceType = corev1.ServiceTypeExternalName }, WantFields: at("spec.headGroupSpec.serviceType"), Warning: true},
+		{ID: "RC-589", Name: "type of headService", Mutate: service(func(s *corev1.Service) {
+			s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "ray.example.com"}
+		}), WantFields: at(svc + ".spec.type"), Warning: true},
 		{ID: "RC-558", Name: "dot", Mutate: service(func(s *corev1.Service) { s.ObjectMeta = metav1.ObjectMeta{Name: "Head.Svc"} }), WantFields: at(svc + ".metadata.name")},
 		{ID: "RC-012", Name: "unknown", Mutate: ingress(rayv1.IngressOptions{PathType: new(rayv1.IngressPathType("Regex"))}), WantFields: at(ing + ".pathType")},
 		{ID: "RC-561", Name: "not enabled", Mutate: func(rc *cluster) { rc.Spec.HeadGroupSpec.IngressOptions = &rayv1.IngressOptions{} }, WantFields: at(ing), Warning: true},

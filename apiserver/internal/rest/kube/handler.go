@@ -4,28 +4,18 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/relay"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-)
-
-const (
-	// maxProxied is the longest body of a request to a dashboard, as Ray's own server has it.
-	maxProxied = 100 << 20
-	// bodyTime is how long a client may take to send a long body.
-	bodyTime = 10 * time.Minute
 )
 
 // Options of New. All are required.
@@ -71,15 +61,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer visit.Leave()
 	defer audit(ctx, r, t)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-h.Stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	r = r.WithContext(ctx)
 	if err := h.prepare(w, r, t, visit); err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read
@@ -115,8 +96,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 		rest.LiftReadLimit(w) // a watch or a WebSocket has none
 		return nil
 	case t.service != "":
-		r.Body = http.MaxBytesReader(w, r.Body, maxProxied)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) //nolint:forbidigo // the kernel compares it with the real time
+		relay.LimitBody(w, r)
 		return nil
 	}
 	data, err := rest.ReadObject(r.Context(), w, r, visit)
@@ -133,52 +113,26 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 	return nil
 }
 
-// passed are the headers that Kubernetes gets, as beginnings. What names a caller is put on by the transport, and nothing of the client's is among them.
-var passed = []string{"Accept", "Connection", "Content-", "If-", "Origin", "Range", "Sec-", "Traceparent", "Tracestate", "Upgrade", "User-Agent", "X-Ray-Authorization", "X-Request-Id"}
-
 // pass sends a request on and the answer back, as they come. An error means that nothing has been answered.
 func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error {
-	var failed error
-	(&httputil.ReverseProxy{
-		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL = h.Host.JoinPath()
-			pr.Out.URL.Path, pr.Out.URL.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
-			pr.Out.URL.RawQuery = t.query
-			pr.Out.Host = ""
-			for name := range pr.Out.Header {
-				if !slices.ContainsFunc(passed, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-					delete(pr.Out.Header, name)
-				}
-			}
-		},
-		Transport: h.Transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		ModifyResponse: func(resp *http.Response) error {
-			for _, name := range []string{"X-Request-Id", "Cache-Control", "X-Content-Type-Options"} {
-				resp.Header.Del(name) // are ours
-			}
-			if t.service != "" { // what users run acts on nothing here
-				for name := range resp.Header {
-					if name == "Set-Cookie" || strings.HasPrefix(name, "Access-Control-") {
-						delete(resp.Header, name)
-					}
-				}
-				resp.Header.Set("Content-Security-Policy", "sandbox")
-			}
-			return nil
-		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
-	}).ServeHTTP(w, r)
-	return failed
+	u := h.Host.JoinPath()
+	u.Path, u.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
+	u.RawQuery = t.query
+	return relay.Pass(w, r, relay.Target{URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != ""})
 }
 
-// audit notes what may have changed something.
+// audit notes what may have changed something, and what was asked of a dashboard: Ray kills actors by GET.
 func audit(ctx context.Context, r *http.Request, t *target) {
+	message := "Mutation"
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return
+		if t.service == "" {
+			return
+		}
+		message = "Read"
 	}
 	fields := []any{"method", r.Method + " " + t.route, "requestID", r.Header.Get("X-Request-Id"), "namespace", t.namespace, "path", r.URL.Path}
 	if c := authn.CallerFrom(ctx); c != nil {
 		fields = append(fields, "user", c.Name(), "groups", c.Groups())
 	}
-	klog.FromContext(ctx).WithName("audit").Info("Mutation", fields...)
+	klog.FromContext(ctx).WithName("audit").Info(message, fields...)
 }

@@ -19,7 +19,7 @@ var PagePrefixes = []string{"/metrics", "/swagger"}
 var swaggerPage []byte
 
 // Pages serves what KubeRay's server has besides its API on the same port: metrics, the Swagger documents, whose files are the top of documents, and a page that
-// shows them. None of it asks who calls.
+// shows them. Only the metrics ask for a caller, unless nobody has to name themselves.
 func (a *API) Pages(metrics http.Handler, documents fs.FS) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern, route string, h http.Handler) {
@@ -28,7 +28,15 @@ func (a *API) Pages(metrics http.Handler, documents fs.FS) http.Handler {
 			h.ServeHTTP(w, r)
 		})
 	}
-	handle("GET /metrics", "/metrics", metrics)
+	handle("GET /metrics", "/metrics", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, visit, err := a.Edge.Enter(r.Context(), r, false)
+		if err != nil {
+			a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
+			return
+		}
+		defer visit.Leave()
+		metrics.ServeHTTP(w, r)
+	}))
 	handle("GET /swagger/{file}", "/swagger/{file}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := fs.ReadFile(documents, r.PathValue("file"))
 		if err != nil || !strings.HasSuffix(r.PathValue("file"), ".swagger.json") {

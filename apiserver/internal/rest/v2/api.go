@@ -58,6 +58,9 @@ type API struct {
 // New returns the handler.
 func New(o Options) (*API, error) {
 	a := &API{Options: o, routes: rest.RoutesOf(Services...)}
+	if a.Pages != nil {
+		a.Pages.files = make(chan struct{}, maxFiles)
+	}
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {

@@ -91,7 +91,7 @@ func bodyType(header string, data []byte) (string, error) {
 		return typeJSON, nil
 	case typeYAML, "application/x-yaml", "text/yaml", "text/x-yaml", "application/vnd.yaml":
 		return typeYAML, nil
-	case "", "application/x-www-form-urlencoded", "application/octet-stream", "text/plain":
+	case "", "application/x-www-form-urlencoded", "application/octet-stream":
 		if trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff"); len(trimmed) > 0 && trimmed[0] == '{' {
 			return typeJSON, nil
 		}

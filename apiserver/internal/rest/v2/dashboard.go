@@ -59,14 +59,15 @@ func (a *API) passOn(w http.ResponseWriter, r *http.Request, cluster types.Names
 	defer visit.Leave()
 	id, st := r.Header.Get("X-Request-Id"), status.New(codes.Aborted, "broken off")
 	defer func() {
-		if r.Method == http.MethodGet || r.Method == http.MethodHead {
-			return
+		message := "Mutation"
+		if r.Method == http.MethodGet || r.Method == http.MethodHead { // some of which change something: Ray kills actors by GET
+			message = "Read"
 		}
 		fields := []any{"method", r.Method + " " + route, "code", st.Code().String(), "requestID", id, "namespace", cluster.Namespace, "name", cluster.Name, "path", path}
 		if c := authn.CallerFrom(ctx); c != nil {
 			fields = append(fields, "user", c.Name(), "groups", c.Groups())
 		}
-		klog.FromContext(ctx).WithName("audit").Info("Mutation", fields...)
+		klog.FromContext(ctx).WithName("audit").Info(message, fields...)
 	}()
 	if len(validation.IsDNS1123Label(cluster.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(cluster.Name)) > 0 {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path does not name a namespace and a cluster"}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,25 +17,42 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// PagePrefix of the paths of dashboard pages, which go on with a ticket.
+// PagePrefix of the paths of dashboard pages, which go on with a handle.
 const PagePrefix = "/dashboards/"
 
-// Routes that metrics know.
+// Routes that metrics, logs and traces know.
 const (
 	ticketRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard:ticket"
-	pageRoute   = PagePrefix + "{ticket}/{path}"
+	pageRoute   = PagePrefix + "{handle}/{path}"
 )
+
+// maxFiles is how many files of pages are sent at once to browsers that send no credentials with them.
+const maxFiles = 256
 
 // Pages shows dashboards to browsers.
 type Pages struct {
 	// Authorize says whether the context's caller may open the dashboard of a cluster.
 	Authorize func(ctx context.Context, cluster types.NamespacedName) error
-	// Issue returns a ticket for a cluster and the Authorization header of a caller.
-	Issue func(cluster types.NamespacedName, authorization string) (ticket string, expires time.Time, err error)
-	// Open returns what Issue was given.
-	Open func(ticket string) (cluster types.NamespacedName, authorization string, expires time.Time, err error)
+	// Issue returns handle and proof for a cluster and the Authorization header of a caller.
+	Issue func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error)
+	// Open returns what a request for path below a handle is for. proof is empty if the request has none.
+	Open func(handle, proof, path string) (OpenPage, error)
 	// Serve answers a request for a page, as Options.Dashboard does.
-	Serve func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
+	Serve func(w http.ResponseWriter, r *http.Request, page OpenPage, base, path, proof string) error
+	// Header is the name of the header with the proof.
+	Header string
+
+	files chan struct{}
+}
+
+// OpenPage is what a handle is good for.
+type OpenPage struct {
+	Cluster types.NamespacedName
+	// Authorization is the header of the caller.
+	Authorization string
+	// Anyone says that no caller is asked for: a file that is the same for everybody.
+	Anyone  bool
+	Expires time.Time
 }
 
 // ticketPath takes the path of a request for a ticket apart.
@@ -56,7 +74,7 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.
 		return
 	}
 	defer visit.Leave()
-	var ticket string
+	var handle, proof string
 	var expires time.Time
 	switch {
 	case r.Method != http.MethodPost:
@@ -66,7 +84,7 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path does not name a namespace and a cluster"}
 	default:
 		if err = a.Pages.Authorize(ctx, cluster); err == nil {
-			ticket, expires, err = a.Pages.Issue(cluster, r.Header.Get("Authorization"))
+			handle, proof, expires, err = a.Pages.Issue(cluster, r.Header.Get("Authorization"))
 		}
 	}
 	if err != nil {
@@ -74,30 +92,100 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.
 		a.WriteError(w, err)
 		return
 	}
+	base := PagePrefix + handle + "/"
+	setProof(w, r, base, proof, expires)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"path": PagePrefix + ticket + "/", "expireTime": expires.UTC().Format(time.RFC3339)})
+	_ = json.NewEncoder(w).Encode(map[string]string{"path": base, "expireTime": expires.UTC().Format(time.RFC3339)})
 }
 
-// ServePages answers what is asked for below PagePrefix. The ticket takes the place of credentials, of which none are looked at: the caller is who
-// it was issued to, found out and authorized anew for each request.
+// ServePages answers what is asked for below PagePrefix. The proof takes the place of credentials, of which none are looked at: the caller is the one it
+// was issued to, identified and authorized anew for each request.
 func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 	rest.SetRoute(w, pageRoute)
-	ticket, path, ok := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), PagePrefix), "/")
+	handle, path, ok := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), PagePrefix), "/")
 	if !ok {
 		a.WriteError(w, rpcstatus.PathNotFound("there is nothing here; POST to "+ticketRoute+" returns the path of a dashboard"))
 		return
 	}
-	cluster, authorization, expires, err := a.Pages.Open(ticket)
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" { // before scripts of a page send the proof
+		for name, value := range map[string]string{"Origin": "null", "Methods": "GET, HEAD", "Headers": a.Pages.Header + ", Content-Type"} {
+			w.Header().Set("Access-Control-Allow-"+name, value)
+		}
+		w.Header().Set("Access-Control-Max-Age", "3600")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	proof := proofOf(r, a.Pages.Header)
+	page, err := a.Pages.Open(handle, proof, "/"+path)
 	if err != nil {
 		a.WriteError(w, err)
 		return
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), expires) // ends what is still open
+	ctx, cancel := context.WithDeadline(r.Context(), page.Expires) // ends what is still open
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Del("Cookie")
-	if r.Header.Del("Authorization"); authorization != "" {
-		r.Header.Set("Authorization", authorization)
+	r.Header.Del(a.Pages.Header)
+	if r.Header.Del("Authorization"); page.Authorization != "" {
+		r.Header.Set("Authorization", page.Authorization)
 	}
-	a.passOn(w, r, cluster, "/"+path, pageRoute, a.Pages.Serve)
+	serve := func(w http.ResponseWriter, r *http.Request, _ types.NamespacedName, below string) error {
+		return a.Pages.Serve(w, r, page, PagePrefix+handle+"/", below, proof)
+	}
+	if page.Anyone {
+		a.sendFile(w, r, func() error { return serve(w, r, page.Cluster, "/"+path) })
+		return
+	}
+	a.passOn(w, r, page.Cluster, "/"+path, pageRoute, serve)
+}
+
+// sendFile answers a request that has no caller, whose limits would count.
+func (a *API) sendFile(w http.ResponseWriter, r *http.Request, send func() error) {
+	select {
+	case a.Pages.files <- struct{}{}:
+		defer func() { <-a.Pages.files }()
+	case <-r.Context().Done():
+		return
+	}
+	if err := send(); err != nil {
+		a.WriteError(w, err)
+	}
+}
+
+const (
+	// proofCookie begins the names of the cookies of a page, which go on with a number.
+	proofCookie = "raygate-page-"
+	// proofPart is how much of a proof one cookie has: browsers keep up to 4096 bytes with name and attributes.
+	proofPart = 3500
+	// maxProofCookies is as many as the longest token needs.
+	maxProofCookies = 18
+)
+
+// setProof gives a browser the cookies with which it opens the pages below base. They are sent when a person opens a page there, also by a link; a page, whose
+// origin is nobody's, cannot have them sent.
+func setProof(w http.ResponseWriter, r *http.Request, base, proof string, expires time.Time) {
+	secure := r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
+	for n := 0; proof != "" && n < maxProofCookies; n++ {
+		part := proof[:min(len(proof), proofPart)]
+		proof = proof[len(part):]
+		http.SetCookie(w, &http.Cookie{
+			Name: proofCookie + strconv.Itoa(n), Value: part, Path: base, Expires: expires, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure,
+		})
+	}
+}
+
+// proofOf is the proof that a request has, empty for none.
+func proofOf(r *http.Request, header string) string {
+	if proof := r.Header.Get(header); proof != "" {
+		return proof
+	}
+	var text strings.Builder
+	for n := range maxProofCookies {
+		c, err := r.Cookie(proofCookie + strconv.Itoa(n))
+		if err != nil {
+			break
+		}
+		text.WriteString(c.Value)
+	}
+	return text.String()
 }

@@ -25,6 +25,7 @@ func checkHeadGroup(out *rule.Report, c *Spec, path *field.Path) {
 		rc557.Check(out, path.Child("serviceType"), h.ServiceType)
 	}
 	checkHeadService(out, c, path.Child("headService"))
+	checkExternalHead(out, h, path)
 	checkIngress(out, h, path.Child("ingressOptions"))
 }
 
@@ -83,6 +84,18 @@ var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.s
 // CheckServicePorts looks at the list of ports of a Service.
 func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
 	pods.Repeats(out, rc018, path, ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) }, "", pods.OncePerPort)
+}
+
+var rc589 = rule.New(rule.Rule{ID: "RC-589", Field: "headGroupSpec.serviceType, headGroupSpec.headService.spec.type", Condition: "ExternalName",
+	Remedy: "leads workers and clients to a host outside of the cluster; operator and gateway connect to the head Pod all the same. Use ClusterIP"})
+
+// checkExternalHead looks at the type that the head Service gets.
+func checkExternalHead(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
+	at, t := path.Child("serviceType"), h.ServiceType
+	if h.HeadService != nil && h.HeadService.Spec.Type != "" {
+		at, t = path.Child("headService", "spec", "type"), h.HeadService.Spec.Type
+	}
+	out.When(t == corev1.ServiceTypeExternalName).Invalid(rc589, at, t, rc589.Remedy)
 }
 
 // generatedPorts are the ports of the head Service that the operator makes, by name and by number.

@@ -24,7 +24,8 @@ type Browser struct {
 	cancel []context.CancelFunc
 }
 
-// Start starts Chromium, the first that is in the PATH. It reaches no host but 127.0.0.1. Stop ends it.
+// Start starts Chromium, the first that is in the PATH. It reaches no host but 127.0.0.1, and 127.0.0.2, which is another
+// site for it. Stop ends it.
 func Start(ctx context.Context) (*Browser, error) {
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -40,7 +41,7 @@ func Start(ctx context.Context) (*Browser, error) {
 		chromedp.ExecPath(path),
 		chromedp.NoSandbox, // containers of continuous integration run as root
 		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE 127.0.0.2"),
 		chromedp.Flag("lang", "en-US"),
 		chromedp.WindowSize(1280, 800),
 		chromedp.CombinedOutput(io.Discard),

@@ -172,6 +172,12 @@
   - get
   - list
   - watch
+- apiGroups:
+  - ""
+  resources:
+  - pods
+  verbs:
+  - get
 {{- end }}
 {{- define "raygate.rules.device-admission" -}}
 - apiGroups:
