@@ -66,7 +66,7 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return ""
 	case len(j.Spec.ClusterSelector) > 0 && w.clusterObject(j.Spec.ClusterSelector[rayv1.LabelCluster]).Name == "" && st.Message != "":
 		return "" // it says that there is no such cluster
-	case j.Spec.SubmissionMode == rayv1.InteractiveMode && state == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && st.Message != "":
+	case j.Spec.SubmissionMode == rayv1.InteractiveMode && state == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && st.Message != "" && !w.runs(st.RayClusterName, st.JobId):
 		return "" // it waits for the job that the user has named
 	case j.Spec.SubmissionMode == rayv1.InteractiveMode && j.Spec.PreRunningDeadlineSeconds == nil:
 		if state != rayv1.JobDeploymentStatusWaiting {

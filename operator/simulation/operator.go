@@ -50,6 +50,7 @@ var errDead = errors.New("the process was killed")
 type operator struct {
 	world   *world
 	version string
+	started time.Time
 	cache   *apiserver.Cache
 	cancel  context.CancelFunc
 	ended   sync.WaitGroup
@@ -70,7 +71,7 @@ var scheme = sync.OnceValue(func() *runtime.Scheme {
 
 // startOperator starts a process that knows nothing of those before.
 func startOperator(w *world, version string) *operator {
-	o := &operator{world: w, version: version, last: map[schema.GroupKind]time.Time{}}
+	o := &operator{world: w, version: version, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
 	byObject := raycluster.CacheByObject()
 	maps.Copy(byObject, rayservicecontroller.CacheByObject())
 	o.cache = apiserver.NewCache(w.store, byObject, o.later)

@@ -64,6 +64,8 @@ type ray struct {
 	pod     types.UID
 	broken  bool // applications of its image fail
 
+	started time.Time
+
 	mu      sync.Mutex
 	over    bool
 	resized time.Time // when all replicas are there
@@ -96,7 +98,7 @@ func (r *rays) headStarts(p *corev1.Pod) {
 	}
 	head := &ray{
 		Dashboard: dashboardfake.New(skewed{skew}), world: w, cluster: p.Labels[rayv1.LabelCluster], pod: p.UID,
-		broken: p.Spec.Containers[0].Image == imageBroken,
+		broken: p.Spec.Containers[0].Image == imageBroken, started: time.Now(),
 	}
 	head.HoldApplications(true)
 	r.mu.Lock()
@@ -139,6 +141,8 @@ func (r *rays) on(pod types.UID) *ray {
 	defer r.mu.Unlock()
 	return r.heads[pod]
 }
+
+func (h *ray) age() time.Duration { return time.Since(h.started) }
 
 func (h *ray) gone() bool {
 	h.mu.Lock()

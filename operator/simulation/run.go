@@ -98,9 +98,9 @@ func (w *world) must(err error) {
 
 // play runs to the end of all disturbances, then until everything is at its end, then at rest.
 func (w *world) play(last time.Duration) {
-	w.run(last + time.Second)
+	w.watched(last + time.Second)
 	for begin, wait := w.now(), w.undisturbed(); wait > 0 && w.now()-begin < disturbedTime && !w.watch.broken(); wait = w.undisturbed() {
-		w.run(wait)
+		w.watched(wait)
 	}
 	why := w.unfinished()
 	for begin := w.now(); why != "" && w.now()-begin < settleTime && !w.watch.broken(); why = w.unfinished() {
@@ -126,6 +126,15 @@ func (w *world) play(last time.Duration) {
 		w.watch.violate("ends", "at rest: %s", why)
 	}
 	w.watch.left()
+}
+
+// watched runs for a time, and looks every few seconds at what is not to wait for the end of faults.
+func (w *world) watched(d time.Duration) {
+	const every = 5 * time.Second
+	for ; d > 0 && !w.watch.broken(); d -= every {
+		w.run(min(d, every))
+		w.watch.check()
+	}
 }
 
 // undisturbed is how long it takes until there are no more faults.

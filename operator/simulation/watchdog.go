@@ -27,6 +27,9 @@ var Invariants = map[string]string{
 	"resultStays":      "The result of a finished RayJob never changes.",
 	"podsWithinSpec":   "A cluster never has more Pods than its spec asks for, but for those that are being replaced.",
 	"trafficIsServed":  "Requests are not led to a cluster without the application while another cluster has it.",
+	"isConfigured":     "A head that is in use and ready has the applications of its service soon after it has started.",
+	"givesUp":          "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
+	"warningHasCause":  "A warning about a child has a cause: a fault, or an object of somebody else.",
 	"foreignUntouched": "No object of somebody else is changed or deleted.",
 	"requestsBounded":  "The number of requests is bounded by the number of changes.",
 	"eventsBounded":    "The number of events is bounded by the number of changes.",
@@ -62,7 +65,7 @@ type watchdog struct {
 	runs       map[string][]*ray
 	submitters map[string]*submitter
 	sizes      map[string][]size
-	retries    map[string]int // steps of the user that start a job anew, by job
+	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
 }
 
 // size is how many Pods of a group a cluster asked for from a time on.
@@ -75,7 +78,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		retries: map[string]int{},
+		unsent: map[types.UID]time.Time{},
 	}
 }
 
@@ -106,6 +109,9 @@ func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events[name]++
+	if kind == corev1.EventTypeWarning && strings.HasPrefix(reason, "FailedTo") && !strings.Contains(reason, "Serve") && !d.world.excused() {
+		d.violateLocked("warningHasCause", "%s: %s: %s", name, reason, fmt.Sprintf(note, args...))
+	}
 	if n := d.events[name]; n > 60+20*d.changes {
 		d.violateLocked("eventsBounded", "%d events of %s after %d changes", n, name, d.changes)
 	}
@@ -142,6 +148,82 @@ func (d *watchdog) changed(c apiserver.Change) {
 		}
 	case kindRayJob:
 		d.checkResult(c)
+	case kindRayService:
+		d.checkPromotion(c)
+	}
+}
+
+// excused reports whether there are or were faults that justify a warning.
+func (w *world) excused() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.faults, func(f fault) bool {
+		switch f.kind {
+		case "a name is awaited", faultWatch, faultNodes, "no operator", "a user hesitates":
+			return false
+		}
+		return time.Since(f.until) < memory
+	})
+}
+
+// checkPromotion holds an upgrade in steps to its last step. The caller holds the lock.
+func (d *watchdog) checkPromotion(c apiserver.Change) {
+	before, ok1 := c.Old.(*rayv1.RayService)
+	after, ok2 := c.New.(*rayv1.RayService)
+	if !ok1 || !ok2 || before == nil || after == nil {
+		return
+	}
+	pending, from := before.Status.PendingServiceStatus, before.Status.ActiveServiceStatus.RayClusterName
+	if pending.TrafficRoutedPercent == nil || *pending.TrafficRoutedPercent == 100 || pending.RayClusterName != after.Status.ActiveServiceStatus.RayClusterName || from == "" {
+		return
+	}
+	if h := d.world.rays.of(from); h != nil && h.serves() && !d.world.rays.lately(from) && stepwise(after) {
+		d.violateLocked("trafficIsServed", "%s gives %s up with %d %% of the requests led to %s", after.Name, from, *pending.TrafficRoutedPercent, pending.RayClusterName)
+	}
+}
+
+// stepwise reports whether a service is upgraded in steps.
+func stepwise(rs *rayv1.RayService) bool {
+	u := rs.Spec.UpgradeStrategy
+	return u != nil && u.Type != nil && *u.Type == rayv1.RayServiceNewClusterWithIncrementalUpgrade
+}
+
+// check looks at what has to come true within a time also while there are faults. It is called every few seconds.
+func (d *watchdog) check() {
+	w := d.world
+	for _, o := range w.store.All(kindRayService) {
+		if rs := o.(*rayv1.RayService); rs.DeletionTimestamp == nil && !rs.Spec.Suspend && !timedOut(rs) {
+			d.checkConfigured(rs)
+		}
+	}
+	alive := !w.recently("no operator") && !w.op.dead.Load() && time.Since(w.op.started) > 30*time.Second
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range w.store.All(kindRayJob) {
+		j := o.(*rayv1.RayJob)
+		st := &j.Status
+		waits := j.Spec.SubmissionMode == rayv1.HTTPMode && st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && !j.Spec.Suspend
+		since, known := d.unsent[j.UID]
+		switch {
+		case !waits || !alive:
+			delete(d.unsent, j.UID)
+		case !known:
+			d.unsent[j.UID] = time.Now()
+		case time.Since(since) > 8*time.Minute:
+			d.violateLocked("givesUp", "%s waits since %s for its dashboard to take the job: %s", j.Name, time.Since(since), st.Message)
+		}
+	}
+}
+
+// checkConfigured is about the cluster that is used.
+func (d *watchdog) checkConfigured(rs *rayv1.RayService) {
+	w := d.world
+	h := w.rays.of(rs.Status.ActiveServiceStatus.RayClusterName)
+	if h == nil || h.age() < 2*time.Minute || w.excused() || w.recently("no operator") || w.recently(faultWatch) || time.Since(w.op.started) < 2*time.Minute {
+		return
+	}
+	if strings.Contains(rs.Spec.ServeConfigV2, "import_path: 'shop") && len(h.Configs()) == 0 {
+		d.violate("isConfigured", "Ray of %s runs for %s without applications", h.cluster, h.age())
 	}
 }
 

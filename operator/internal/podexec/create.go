@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -56,6 +57,9 @@ func (r *run) headInTheWay(ctx context.Context, desired *corev1.Pod) (*corev1.Po
 		return nil, nil
 	case err != nil:
 		return desired, err
+	}
+	if ref := metav1.GetControllerOf(found); ref != nil && ref.Kind == "RayCluster" && ref.Name == r.cluster.Name && ref.UID != r.cluster.UID {
+		return nil, nil // of a deleted cluster of the same name; the garbage collector removes it soon
 	}
 	if !r.cluster.Owns(found) {
 		return desired, fmt.Errorf("a Pod named %s exists and does not belong to this cluster; delete it", found.Name)
