@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,9 +81,7 @@ func (n *network) sync(key types.NamespacedName) {
 		},
 		Endpoints: endpoints,
 	}
-	for k, v := range svc.Labels {
-		slice.Labels[k] = v
-	}
+	maps.Copy(slice.Labels, svc.Labels)
 	_ = w.store.Create(actorNetwork, slice)
 }
 

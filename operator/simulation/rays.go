@@ -237,7 +237,7 @@ func (c *connection) call(ctx context.Context, name string, changes bool, do fun
 // ListJobs implements dashboard.Client.
 func (c *connection) ListJobs(ctx context.Context) (jobs []dashboard.Job, err error) {
 	err = c.call(ctx, "ListJobs", false, func(h *ray) (err error) {
-		jobs, err = h.Dashboard.ListJobs(ctx)
+		jobs, err = h.ListJobs(ctx)
 		return err
 	})
 	return jobs, err
@@ -246,7 +246,7 @@ func (c *connection) ListJobs(ctx context.Context) (jobs []dashboard.Job, err er
 // GetJob implements dashboard.Client.
 func (c *connection) GetJob(ctx context.Context, id string) (j *dashboard.Job, err error) {
 	err = c.call(ctx, "GetJob", false, func(h *ray) (err error) {
-		j, err = h.Dashboard.GetJob(ctx, id)
+		j, err = h.GetJob(ctx, id)
 		return err
 	})
 	return j, err
@@ -264,7 +264,7 @@ func (c *connection) SubmitJob(ctx context.Context, s dashboard.Submission) (id 
 // StopJob implements dashboard.Client.
 func (c *connection) StopJob(ctx context.Context, id string) (stopped bool, err error) {
 	err = c.call(ctx, "StopJob", true, func(h *ray) (err error) {
-		stopped, err = h.Dashboard.StopJob(ctx, id)
+		stopped, err = h.StopJob(ctx, id)
 		return err
 	})
 	return stopped, err
@@ -273,7 +273,7 @@ func (c *connection) StopJob(ctx context.Context, id string) (stopped bool, err 
 // ServeDetails implements dashboard.Client.
 func (c *connection) ServeDetails(ctx context.Context) (d *dashboard.ServeDetails, err error) {
 	err = c.call(ctx, "ServeDetails", false, func(h *ray) (err error) {
-		d, err = h.Dashboard.ServeDetails(ctx)
+		d, err = h.ServeDetails(ctx)
 		return err
 	})
 	if err != nil {
@@ -301,7 +301,7 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 	if s.Entrypoint == entrypointRefused {
 		return "", &dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrInvalid, Code: 400, Message: "runtime_env is not valid"}
 	}
-	id, err := h.Dashboard.SubmitJob(ctx, s)
+	id, err := h.SubmitJob(ctx, s)
 	if err != nil {
 		return id, err
 	}
@@ -334,7 +334,7 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 }
 
 func (h *ray) final(id string) bool {
-	j, err := h.Dashboard.GetJob(context.Background(), id)
+	j, err := h.GetJob(context.Background(), id)
 	return err != nil || j.Status.Final()
 }
 
@@ -343,14 +343,14 @@ func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
 	if strings.Contains(string(config), "refused") {
 		return &dashboard.Error{Call: "DeployServe", Kind: dashboard.ErrInvalid, Code: 400, Message: "import_path: invalid"}
 	}
-	before, err := h.Dashboard.ServeDetails(ctx)
+	before, err := h.ServeDetails(ctx)
 	if err != nil {
 		return err
 	}
-	if err := h.Dashboard.DeployServe(ctx, config); err != nil {
+	if err := h.DeployServe(ctx, config); err != nil {
 		return err
 	}
-	after, err := h.Dashboard.ServeDetails(ctx)
+	after, err := h.ServeDetails(ctx)
 	if err != nil {
 		return err
 	}
@@ -397,7 +397,7 @@ func (w *world) autoscale(cluster string) {
 
 // serves reports whether there are applications and all of them run.
 func (h *ray) serves() bool {
-	d, err := h.Dashboard.ServeDetails(context.Background())
+	d, err := h.ServeDetails(context.Background())
 	if err != nil || len(d.Applications) == 0 {
 		return false
 	}
@@ -413,7 +413,7 @@ var errNoJob = errors.New("no such job")
 
 // status is that of a job.
 func (h *ray) status(id string) (dashboard.Status, error) {
-	j, err := h.Dashboard.GetJob(context.Background(), id)
+	j, err := h.GetJob(context.Background(), id)
 	if err != nil {
 		return "", errNoJob
 	}

@@ -151,7 +151,6 @@ func (w *world) undisturbed() time.Duration {
 // collector runs the garbage collector some time after something was deleted or created.
 type collector struct {
 	world *world
-	due   bool // only changed where the store is locked or by the goroutine of the world
 }
 
 // changed is called by the store.

@@ -176,6 +176,9 @@ func (s *scenario) fault(r *rand.Rand) {
 	if (k.kind == faultPosts || k.kind == faultUnreach || k.kind == faultDashboard) && r.IntN(4) == 0 {
 		lasts = 10 * time.Minute // beyond all limits
 	}
+	if k.kind == faultNodes && r.IntN(2) == 0 {
+		lasts = 5 * time.Minute // a cluster waits, while the one in use has a life of its own
+	}
 	s.add(r, fmt.Sprintf("%s (%.0f %%) for %s", k.kind, rate*100, lasts.Truncate(time.Second)), func(w *world) { w.begins(k.kind, "", rate, lasts) })
 }
 

@@ -219,7 +219,7 @@ func (d *watchdog) check() {
 func (d *watchdog) checkConfigured(rs *rayv1.RayService) {
 	w := d.world
 	h := w.rays.of(rs.Status.ActiveServiceStatus.RayClusterName)
-	if h == nil || h.age() < 2*time.Minute || w.excused() || w.recently("no operator") || w.recently(faultWatch) || time.Since(w.op.started) < 2*time.Minute {
+	if h == nil || h.age() < 45*time.Second || w.excused() || w.recently("no operator") || w.recently(faultWatch) || time.Since(w.op.started) < time.Minute {
 		return
 	}
 	if strings.Contains(rs.Spec.ServeConfigV2, "import_path: 'shop") && len(h.Configs()) == 0 {

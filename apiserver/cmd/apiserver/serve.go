@@ -20,6 +20,19 @@ import (
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 )
 
+// warn logs settings that are open to others.
+func (o *Options) warn(log klog.Logger) {
+	for _, address := range o.inTheClear() {
+		log.Info("Tokens travel in the clear: use --tls-cert-file, or listen on loopback", "address", address)
+	}
+	if o.Tracing.inTheClear() {
+		log.Info("Traces travel in the clear: use https:// in --tracing-endpoint", "endpoint", o.Tracing.Endpoint)
+	}
+	if slices.Contains(o.CORSAllowedOrigins, rest.AnySite) {
+		log.Info("--cors-allowed-origins=* lets pages of any site use the API by tokens of their own. It does not count where callers need no token: list the sites there")
+	}
+}
+
 // run serves until ctx ends, and then drains.
 func run(ctx context.Context, o *Options) error {
 	log := klog.FromContext(ctx)
@@ -35,15 +48,7 @@ func run(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	for _, address := range o.inTheClear() {
-		log.Info("Tokens travel in the clear: use --tls-cert-file, or listen on loopback", "address", address)
-	}
-	if o.Tracing.inTheClear() {
-		log.Info("Traces travel in the clear: use https:// in --tracing-endpoint", "endpoint", o.Tracing.Endpoint)
-	}
-	if slices.Contains(o.CORSAllowedOrigins, rest.AnySite) {
-		log.Info("--cors-allowed-origins=* lets pages of any site use the API by tokens of their own. It does not count where callers need no token: list the sites there")
-	}
+	o.warn(log)
 	a, err := newApp(ctx, o, certificates, tls)
 	if err != nil {
 		return err

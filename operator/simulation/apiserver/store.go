@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -214,7 +215,7 @@ func (s *Store) update(actor string, gk schema.GroupKind, o client.Object, statu
 			fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again"))
 	}
 	if uid := o.GetUID(); uid != "" && uid != old.GetUID() {
-		return apierrors.NewConflict(resource(gk), o.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID()))
+		return apierrors.NewConflict(resource(gk), o.GetName(), fmt.Errorf("precondition failed: UID in precondition: %v, UID in object meta: %v", uid, old.GetUID()))
 	}
 	next := o.DeepCopyObject().(client.Object)
 	switch {
@@ -264,7 +265,7 @@ func (s *Store) Delete(actor string, o client.Object, opts client.DeleteOptions)
 	}
 	if p := opts.Preconditions; p != nil {
 		if p.UID != nil && *p.UID != old.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-			return apierrors.NewConflict(resource(gk), o.GetName(), fmt.Errorf("Precondition failed"))
+			return apierrors.NewConflict(resource(gk), o.GetName(), errors.New("precondition failed"))
 		}
 	}
 	next := old.DeepCopyObject().(client.Object)
