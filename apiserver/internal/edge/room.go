@@ -245,3 +245,10 @@ func Hold(ctx context.Context, n int64) error {
 	}
 	return v.hold(ctx, n)
 }
+
+// Shrink gives back what the call of ctx holds beyond n bytes.
+func Shrink(ctx context.Context, n int64) {
+	if v, ok := ctx.Value(visitKey{}).(*Visit); ok {
+		v.Shrink(n)
+	}
+}

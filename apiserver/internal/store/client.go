@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,11 +32,30 @@ func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersi
 	c.AcceptContentTypes = runtime.ContentTypeJSON
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c.WarningHandlerWithContext = warningHandler(o.OnWarning)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return proxied{next} })
 	client, err := rest.RESTClientFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("building client for %s: %w", gv, err)
 	}
 	return client, nil
+}
+
+// maxProxied bounds what is read of an answer that comes through the Service proxy of the API server.
+const maxProxied = 64 << 10
+
+// proxied cuts off answers of what users run behind the Service proxy: the client reads answers as a whole.
+type proxied struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (p proxied) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := p.next.RoundTrip(r)
+	if err == nil && strings.Contains(r.URL.Path, "/proxy/") {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxProxied), resp.Body}
+	}
+	return resp, err
 }
 
 type warningHandler func(ctx context.Context, text string)

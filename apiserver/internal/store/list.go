@@ -15,6 +15,8 @@ import (
 const (
 	DefaultPageSize = 100
 	MaxPageSize     = 1000
+	// MaxPageBytes is how many bytes of objects a page has: below what gRPC clients take by default, also with an object more.
+	MaxPageBytes = 2 << 20
 )
 
 // Selection chooses objects.
