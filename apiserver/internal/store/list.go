@@ -52,6 +52,8 @@ type ListOptions struct {
 	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
 	OrderBy Order
+	// Size of an item in the answer. A page ends before it has more than MaxPageBytes, but not before its first item. Nil means that it does not.
+	Size func(*Item) int
 }
 
 // Page is one answer of List.
@@ -96,7 +98,7 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	case size > MaxPageSize:
 		size = MaxPageSize
 	}
-	if len(places) > size {
+	if size = o.fits(places[:min(size, len(places))]); len(places) > size {
 		places = places[:size]
 		page.NextPageToken = s.tokens.seal(places[size-1].pageCursor, query)
 	}
@@ -105,6 +107,20 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 		page.Items[n] = p.item
 	}
 	return page, nil
+}
+
+// fits returns how many of the items of a page have room on it.
+func (o *ListOptions) fits(places []place) int {
+	if o.Size == nil {
+		return len(places)
+	}
+	bytes := 0
+	for n, p := range places {
+		if bytes += o.Size(p.item); n > 0 && bytes > MaxPageBytes {
+			return n
+		}
+	}
+	return len(places)
 }
 
 // place is an item and where it stands in an order, computed once per item and not once per comparison.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -17,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
@@ -74,7 +74,7 @@ type Store struct {
 	opts    Options
 	cache   *watchCache
 	pending *pendingWrites
-	creates keymutex.KeyMutex
+	creates sync.Map // requestKey of a create that is under way -> chan struct{}, closed at its end
 	tokens  tokenSealer
 	asking  singleflight.Group
 }
@@ -85,8 +85,8 @@ func New(kind Kind, opts Options) *Store {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
-	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), creates: keymutex.NewHashed(1 << 12), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
-	s.cache = newWatchCache(&s.kind, s.opts)
+	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
+	s.cache = newWatchCache(&s.kind, s.opts, s.pending.reset)
 	return s
 }
 
