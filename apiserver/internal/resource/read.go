@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/filter"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -76,6 +77,11 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	st, err := r.In(req.GetNamespace())
 	if err != nil {
 		return err
+	}
+	form := formOf(document.BodyOf(ctx) != nil, full)
+	o.Size = func(item *store.Item) int {
+		data, _ := r.encoded(item, form) // an error comes again when the page is made
+		return len(data)
 	}
 	page, err := st.List(ctx, o)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -33,6 +34,9 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 	object := r.message.New()
 	meta := &raygatev2.ObjectMeta{Namespace: items[0].Namespace, Name: items[0].Name, ResourceVersion: items[0].ResourceVersion}
 	object.Set(object.Descriptor().Fields().ByName("metadata"), protoreflect.ValueOfMessage(meta.ProtoReflect()))
+	if err := edge.Hold(ctx, int64(len(data))); err != nil {
+		return err
+	}
 	if body.InParts {
 		body.Object = data
 	} else {
@@ -58,7 +62,11 @@ func (r *Resource) embed(ctx context.Context, resp proto.Message, full bool, ite
 		}
 		size += len(encoded[n]) + 16
 	}
-	if byREST && body.InParts && field.IsList() {
+	inParts := byREST && body.InParts && field.IsList()
+	if err := edge.Hold(ctx, copies(inParts)*int64(size)); err != nil {
+		return err
+	}
+	if inParts {
 		body.Tail = document.Tail(field, encoded...)
 		return nil
 	}
@@ -73,6 +81,14 @@ func (r *Resource) embed(ctx context.Context, resp proto.Message, full bool, ite
 	}
 	resp.ProtoReflect().SetUnknown(all)
 	return nil
+}
+
+// copies is how many times an answer is held: as it is kept, and once more where it is put together.
+func copies(inParts bool) int64 {
+	if inParts {
+		return 1
+	}
+	return 2
 }
 
 // objectField is the field of a response that holds the object or the objects.

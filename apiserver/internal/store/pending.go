@@ -16,6 +16,7 @@ type pendingWrites struct {
 	byRequest map[requestKey]types.NamespacedName
 	order     list.List // of *pendingWrite, the oldest in front
 	bytes     int
+	maxBytes  int
 	// floor is the newest version among the writes that had to leave before they came back: reads wait for it instead.
 	floor uint64
 }
@@ -30,14 +31,13 @@ type pendingWrite struct {
 
 // Bounds of what is pending. The watch is a few milliseconds behind; where so much is pending it is broken.
 const (
-	maxPending      = 16384
-	maxPendingBytes = 64 << 20
+	maxPending = 16384
 	// deletedLife is how long a deletion of which no version is known stays. No other object gets the UID, so that it can do no harm.
 	deletedLife = time.Minute
 )
 
-func newPendingWrites() *pendingWrites {
-	return &pendingWrites{byKey: map[types.NamespacedName]*list.Element{}, byRequest: map[requestKey]types.NamespacedName{}}
+func newPendingWrites(maxBytes int) *pendingWrites {
+	return &pendingWrites{maxBytes: maxBytes, byKey: map[types.NamespacedName]*list.Element{}, byRequest: map[requestKey]types.NamespacedName{}}
 }
 
 func (w *pendingWrite) size() int {
@@ -60,7 +60,7 @@ func (p *pendingWrites) note(w *pendingWrite, settled func(*pendingWrite) bool) 
 	}
 	for e := p.order.Front(); e != nil; {
 		oldest, next := e.Value.(*pendingWrite), e.Next()
-		full := p.order.Len() >= maxPending || p.bytes+w.size() > maxPendingBytes
+		full := p.order.Len() >= maxPending || p.bytes+w.size() > p.maxBytes
 		switch done := settled(oldest); {
 		case done || full && oldest.item == nil:
 			p.remove(e)

@@ -42,7 +42,8 @@ type Options struct {
 	// TokenKey authenticates page tokens; replicas must share it for tokens to work on all of them. Empty means a random
 	// one, so that tokens end with the process.
 	TokenKey []byte
-	// LogLength is how many changes are kept for watchers, LogBytes how many bytes of replaced objects. Zero means 4096 and 64 MiB.
+	// LogLength is how many changes are kept for watchers, LogBytes how many bytes of replaced objects, and of writes that the watch has not brought yet. Zero
+	// means 4096 and 64 MiB.
 	LogLength int
 	LogBytes  int
 	// FreshWait bounds how long a read waits for a version. Zero means 0.5 s.
@@ -85,7 +86,7 @@ func New(kind Kind, opts Options) *Store {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
-	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
+	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(opts.LogBytes), tokens: tokenSealer{key: opts.TokenKey, clock: opts.Clock}}
 	s.cache = newWatchCache(&s.kind, s.opts, s.pending.reset)
 	return s
 }

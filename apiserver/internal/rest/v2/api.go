@@ -104,7 +104,6 @@ type call struct {
 	http.ResponseWriter
 	request  *http.Request // as it came
 	zip      func(http.Handler) http.HandlerFunc
-	visit    *edge.Visit
 	document *document.Body
 	route    *route
 	path     string
@@ -172,7 +171,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer visit.Leave()
-	c.visit = visit
 	b, err := prepare(ctx, w, r, c.route, visit)
 	if err != nil {
 		w.Header().Set("Connection", "close") // what is left of the body is not read

@@ -3,31 +3,13 @@ package v2
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"net/http"
 	"strconv"
 	"sync"
-
-	"google.golang.org/protobuf/proto"
-
-	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
-// takeRoom makes an answer of many bytes wait until there is room for them.
-func (c *call) takeRoom(ctx context.Context, m proto.Message) error {
-	size := len(document.Carried(m.ProtoReflect())) + len(c.document.Object)
-	for _, part := range c.document.Tail {
-		size += len(part)
-	}
-	if size == 0 {
-		return nil
-	}
-	err := c.visit.Body(ctx, int64(size))
-	if err != nil {
-		c.document.Tail, c.document.Object = nil, nil // the error is the answer
-	}
-	return err
-}
+// textCopies is about how many times the length of an answer is held while it is made YAML, or indented.
+const textCopies = 16
 
 // buffers are those of answers.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -87,8 +88,10 @@ var everyField = utilities.NewDoubleArray(nil)
 
 // answer sends the answer of a call.
 func (c *call) answer(ctx context.Context, m marshaler, answer proto.Message) error {
-	if err := c.takeRoom(ctx, answer); err != nil {
-		return err
+	if m.contentType != typeJSON {
+		if err := edge.Hold(ctx, textCopies*int64(len(document.Carried(answer.ProtoReflect())))); err != nil {
+			return err
+		}
 	}
 	data := c.document.Object
 	if data == nil {

@@ -11,6 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -44,24 +45,31 @@ var (
 )
 
 // of returns a message that stands for an item: encoded, in the form in which the caller reads it, once per version of the object.
-func (v *view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (M, error) {
-	m := v.new()
-	if document.BodyOf(ctx) != nil { // by REST
-		frame, err := views.Get(&item.Views, document.JSONV1, func() ([]byte, error) {
+func (v *view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (m M, err error) {
+	m = v.new()
+	var data []byte
+	byREST := document.BodyOf(ctx) != nil
+	if byREST {
+		data, err = views.Get(&item.Views, document.JSONV1, func() ([]byte, error) {
 			data, err := modelv1.AppendJSON(nil, v.convert(ctx, item))
 			return document.Frame(data), err
 		})
-		if err == nil {
-			document.Carry(m, frame)
-		}
+	} else {
+		data, err = views.Get(&item.Views, document.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })
+	}
+	if err != nil {
 		return m, err
 	}
-	data, err := views.Get(&item.Views, document.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })
-	if err == nil {
+	if byREST {
+		document.Carry(m, data)
+	} else {
 		m.ProtoReflect().SetUnknown(data)
 	}
-	return m, err
+	return m, edge.Hold(ctx, viewCopies*int64(len(data)))
 }
+
+// viewCopies is how many times a view is held: as it is kept, and in the answer.
+const viewCopies = 2
 
 // all is of for the items of a list.
 func (v *view[T, M]) all(ctx context.Context, views *document.Cache, items []*store.Item) ([]M, error) {
