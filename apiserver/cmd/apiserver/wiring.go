@@ -155,7 +155,9 @@ func newAllStores(o *Options, access *access, views *document.Cache) ([]stores, 
 }
 
 // logBytes is the share of one store in the memory for changes.
-func (o *Options) logBytes() int { return int(o.memory.changes) / len(kinds) / max(len(o.Namespaces), 1) }
+func (o *Options) logBytes() int {
+	return int(o.memory.changes) / len(kinds) / max(len(o.Namespaces), 1)
+}
 
 func gauge(name, help string, labels prometheus.Labels, value func() float64) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)

@@ -87,7 +87,7 @@ func TestAnswerThatNobodyTakes(t *testing.T) {
 
 // What a call holds for its caller beside its answer counts, and is given back with the answer.
 func TestRoomThatACallHolds(t *testing.T) {
-	e := New(Options{Limits: Limits{Bytes: 4000, CallerBytes: 400}})
+	e := New(Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 4 << 20}})
 	enter := func(name string) (context.Context, *Visit) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // what does not fit at once is refused
@@ -98,7 +98,7 @@ func TestRoomThatACallHolds(t *testing.T) {
 		return ctx, v
 	}
 	a, visit := enter("ada")
-	if err := errors.Join(Hold(a, 300), Hold(a, 100)); err != nil {
+	if err := errors.Join(Hold(a, 3<<20), Hold(a, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	b, _ := enter("ada")
@@ -111,15 +111,15 @@ func TestRoomThatACallHolds(t *testing.T) {
 	// However many greedy callers there are, something is left for the next one.
 	for n := range 10 {
 		ctx, _ := enter("greedy" + string(rune('a'+n)))
-		for Hold(ctx, 10) == nil {
+		for Hold(ctx, 1<<10) == nil {
 		}
 	}
 	c, _ := enter("honest")
-	if err := Hold(c, 10); err != nil {
-		t.Errorf("greedy callers left nothing (%d of 4000 are held): %v", e.room.total.bytes, err)
+	if err := Hold(c, littleBytes); err != nil {
+		t.Errorf("greedy callers left nothing (%d MiB of 40 are held): %v", e.room.total.bytes>>20, err)
 	}
 	visit.Leave()
-	if err := Hold(b, 100); err != nil {
+	if err := Hold(b, 1<<20); err != nil {
 		t.Errorf("what was held is not given back: %v", err)
 	}
 	if err := Hold(t.Context(), 1<<40); err != nil {
@@ -129,14 +129,14 @@ func TestRoomThatACallHolds(t *testing.T) {
 
 // Room that becomes free goes to a call that waits for it.
 func TestRoomIsWaitedFor(t *testing.T) {
-	e := New(Options{Limits: Limits{Bytes: 4000, CallerBytes: 400}})
+	e := New(Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 4 << 20}})
 	a, visit, _ := enter(t.Context(), e.room, "ada", false)
 	b, _, _ := enter(t.Context(), e.room, "ada", false)
-	if err := Hold(a, 400); err != nil {
+	if err := Hold(a, 4<<20); err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error)
-	go func() { got <- Hold(b, 300) }()
+	go func() { got <- Hold(b, 3<<20) }()
 	for {
 		e.room.mu.Lock()
 		waiting := e.room.waiting

@@ -452,7 +452,7 @@ func TestStreamAge(t *testing.T) {
 }
 
 func TestRoomForBodies(t *testing.T) {
-	e := New(Options{Limits: Limits{Bytes: 260, CallerBytes: 60}})
+	e := New(Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 6 << 20}})
 	enter := func(name string) *Visit {
 		v, err := e.room.enter(name, false)
 		if err != nil {
@@ -469,13 +469,16 @@ func TestRoomForBodies(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	step("a body longer than a caller may have takes all there is", a, 1000, true)
+	step("a body longer than a caller may have takes all there is", a, 100<<20, true)
 	step("another of the caller", b, 1, false)
-	step("another caller, beyond a quarter of what is free", c, 51, false)
-	step("another caller", c, 50, true)
+	step("another caller", c, 6<<20, true)
+	d, f := enter("eve"), enter("eve")
+	step("a third caller, beyond a quarter of what is free", d, 6<<20, false)
+	step("a third caller", d, 5<<20, true)
+	step("and little more", f, 1<<20, false)
 	a.Shrink(10)
-	step("the rest was given back", b, 40, true)
-	for _, v := range []*Visit{a, b, c} {
+	step("the rest was given back", b, 4<<20, true)
+	for _, v := range []*Visit{a, b, c, d, f} {
 		v.Leave()
 	}
 	if len(e.room.callers) != 0 || e.room.total != (counts{}) {

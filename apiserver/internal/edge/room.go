@@ -20,7 +20,7 @@ type Limits struct {
 	Calls, CallerCalls int
 	Long, CallerLong   int
 	// Bytes that are held for callers: request bodies with what is made of them, what dashboards answer, and answers until they are taken. One caller gets
-	// CallerBytes at most, and no more than a quarter of what is free, so that many greedy callers leave something to the next one.
+	// CallerBytes at most, and beyond little no more than a quarter of what is free, so that many greedy callers leave something to the next one.
 	Bytes, CallerBytes int64
 	// CallerRate is how many calls a second each caller may begin in the long run, and CallerBurst how many at once.
 	CallerRate  float64
@@ -30,10 +30,13 @@ type Limits struct {
 }
 
 const (
-	// bytesPatience is how long a call waits for room for bytes.
+	// bytesPatience is how long a call waits for room for bytes. One that holds more than waitingBytes already does not wait: such calls would wait for each
+	// other.
 	bytesPatience = 5 * time.Second
-	// freeShare is which part of what is free one caller may have.
-	freeShare = 4
+	waitingBytes  = 1 << 20
+	// freeShare is which part of what is free one caller may have, littleBytes what each may have in any case.
+	freeShare   = 4
+	littleBytes = 512 << 10
 	// maxRates bounds the token buckets that are kept; the one that was used least recently goes first.
 	maxRates = 10000
 )
@@ -190,38 +193,46 @@ func (v *Visit) hold(ctx context.Context, n int64) error {
 	case v.bytes+n > r.limits.CallerBytes:
 		return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the call needs more memory than one caller may have: ask for less at once"}
 	}
-	timer := time.NewTimer(bytesPatience)
-	defer timer.Stop()
-	for !r.fits(v, n) {
+	var late <-chan time.Time
+	if v.bytes <= waitingBytes {
+		timer := time.NewTimer(bytesPatience)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for late != nil && !r.fits(v, n) {
 		freed := r.freed
 		r.waiting++
 		r.mu.Unlock()
-		ended := false
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			ended = true
-		case <-timer.C:
-			ended = true
+			late = nil
+		case <-late:
+			late = nil
 		}
 		r.mu.Lock()
-		if r.waiting--; !ended {
-			continue
-		}
-		if v.own.bytes+n > r.limits.CallerBytes {
-			return full("TOO_MANY_BYTES", "you have as many bytes in flight as one caller may", time.Second)
-		}
-		return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
+		r.waiting--
 	}
-	r.count(v, n)
-	return nil
+	switch {
+	case r.fits(v, n):
+		r.count(v, n)
+		return nil
+	case v.own.bytes+n > r.limits.CallerBytes:
+		return full("TOO_MANY_BYTES", "you have as many bytes in flight as one caller may", time.Second)
+	}
+	return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
 }
 
-// fits tells whether a call may hold n bytes more.
+// fits tells whether a call may hold n bytes more. An eighth is for callers who hold little: however many greedy ones there are, a short answer has room.
 func (r *room) fits(v *Visit, n int64) bool {
 	own, free := v.own.bytes+n, r.limits.Bytes-r.total.bytes
-	alone := r.limits.CallerBytes >= r.limits.Bytes
-	return own <= r.limits.CallerBytes && n <= free && (own <= free/freeShare || alone)
+	switch {
+	case own > r.limits.CallerBytes || n > free:
+		return false
+	case own <= littleBytes || r.limits.CallerBytes >= r.limits.Bytes:
+		return true
+	}
+	return own <= (free-r.limits.Bytes/8)/freeShare
 }
 
 func (r *room) count(v *Visit, n int64) {
