@@ -263,3 +263,14 @@ func Shrink(ctx context.Context, n int64) {
 		v.Shrink(n)
 	}
 }
+
+// Held is how many bytes the call of ctx holds.
+func Held(ctx context.Context) int64 {
+	v, ok := ctx.Value(visitKey{}).(*Visit)
+	if !ok {
+		return 0
+	}
+	v.room.mu.Lock()
+	defer v.room.mu.Unlock()
+	return v.bytes
+}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -27,6 +28,10 @@ const (
 	// eventPage is how many events are read at once, maxEvents how many are looked at.
 	eventPage = 500
 	maxEvents = 5000
+	// podPage is how many Pods are read at once.
+	podPage = 200
+	// leanPod and leanEvent are about how many bytes are kept of a Pod and of an event.
+	leanPod, leanEvent = 4 << 10, 3 << 10
 )
 
 // EventsRequest is the request of Events.
@@ -79,15 +84,19 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 	var all []corev1.Event
 	o := metav1.ListOptions{FieldSelector: selector.String(), Limit: eventPage}
 	for seen := 0; seen < maxEvents; seen += eventPage {
+		held := edge.Held(ctx)
 		var page corev1.EventList
 		if err := r.Core.Get().Namespace(namespace).Resource("events").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&page); err != nil {
 			return nil, err
 		}
+		before := len(all)
 		for i := range page.Items {
 			if keep(&page.Items[i]) {
 				all = append(all, page.Items[i])
+				all[len(all)-1].Annotations, all[len(all)-1].ManagedFields = nil, nil
 			}
 		}
+		edge.Shrink(ctx, held+leanEvent*int64(len(all)-before))
 		if o.Continue = page.Continue; o.Continue == "" {
 			break
 		}
@@ -113,14 +122,29 @@ func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, er
 	if item.Kind != clusterKind {
 		selector = labels.Set{rayv1.LabelOriginatedFromCRName: item.Name, rayv1.LabelOriginatedFromCRD: item.Kind}
 	}
-	var list corev1.PodList
-	o := metav1.ListOptions{LabelSelector: selector.String()}
-	err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&list)
-	if apierrors.IsForbidden(err) {
-		r.Warn(ctx, fmt.Sprintf("Pods are left out: %v", err))
-		return nil, nil
+	var all []corev1.Pod
+	o := metav1.ListOptions{LabelSelector: selector.String(), Limit: podPage}
+	for {
+		held := edge.Held(ctx)
+		var page corev1.PodList
+		err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&page)
+		if apierrors.IsForbidden(err) {
+			r.Warn(ctx, fmt.Sprintf("Pods are left out: %v", err))
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			p := &page.Items[i] // who they are and how they are is all that is looked at
+			p.Spec, p.Annotations, p.ManagedFields = corev1.PodSpec{}, nil, nil
+		}
+		edge.Shrink(ctx, held+leanPod*int64(len(page.Items)))
+		all = append(all, page.Items...)
+		if o.Continue = page.Continue; o.Continue == "" {
+			return all, nil
+		}
 	}
-	return list.Items, err
 }
 
 const clusterKind = "RayCluster"
