@@ -127,6 +127,28 @@ func TestRoomThatACallHolds(t *testing.T) {
 	}
 }
 
+// A short request has room also when there is none for the longest.
+func TestShortRequestsHaveRoom(t *testing.T) {
+	conn, svc := start(t, Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 10 << 20}})
+	close(svc.leave)
+	for n := range 12 { // until little is free
+		_ = ask(t, as(t, "greedy"+string(rune('a'+n))), conn, strings.Repeat("x", 3<<20))
+	}
+	for busy := true; busy; {
+		select {
+		case <-svc.entered:
+		case <-time.After(500 * time.Millisecond):
+			busy = false
+		}
+	}
+	for range 3 * crampedPlaces {
+		if _, err := raygatev2.NewClusterServiceClient(conn).GetCluster(as(t, "ada"), &raygatev2.GetClusterRequest{Name: "demo"}); err != nil {
+			t.Fatal(err)
+		}
+		<-svc.entered
+	}
+}
+
 // Room that becomes free goes to a call that waits for it.
 func TestRoomIsWaitedFor(t *testing.T) {
 	e := New(Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 4 << 20}})

@@ -41,6 +41,12 @@ const (
 	unknownBurst = 500
 )
 
+// Where there is no room for the longest request, so many calls at once may receive theirs, within a time.
+const (
+	crampedPlaces = 8
+	crampedTime   = time.Second
+)
+
 // Edge is the one place where calls come in. Its metric counts the calls that it refuses.
 type Edge struct {
 	Options
@@ -48,8 +54,10 @@ type Edge struct {
 	room, open *room
 	// unidentified are the places of calls that wait for the API server to say whose they are, renewed those of callers of whom there is an old verdict.
 	unidentified, renewed chan struct{}
-	unknown               *lru.Cache // address -> *rate.Limiter
-	refused               *prometheus.CounterVec
+	// cramped are the places of calls whose body is received although there is no room for the longest.
+	cramped chan struct{}
+	unknown *lru.Cache // address -> *rate.Limiter
+	refused *prometheus.CounterVec
 }
 
 // New returns an Edge.
@@ -65,7 +73,7 @@ func New(o Options) *Edge {
 	}, []string{"transport", "code"})}
 	e.Collector = e.refused
 	places := min(e.room.limits.Unidentified, 1<<16)
-	e.unidentified, e.renewed = make(chan struct{}, places), make(chan struct{}, places)
+	e.unidentified, e.renewed, e.cramped = make(chan struct{}, places), make(chan struct{}, places), make(chan struct{}, crampedPlaces)
 	return e
 }
 

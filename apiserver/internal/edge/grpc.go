@@ -164,21 +164,37 @@ func (r registrar) call(ctx context.Context, m grpc.MethodDesc, impl any, s grpc
 	return answer, err
 }
 
-// receive reads the one message of a unary call, within a time and with room for it.
+// receive reads the one message of a unary call, within a time and with room for it. How long it is shows only when it has come: when there is no room for
+// the longest, few calls at once receive theirs all the same, within little time, and it counts when it is there.
 func (e *Edge) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
-	if err := v.Body(s.Context(), int64(e.MaxBody)); err != nil {
+	if v.try(int64(e.MaxBody)) {
+		body, err := receiveWithin(s, e.BodyTime)
+		v.Shrink(int64(len(body.data)))
+		return body, err
+	}
+	select {
+	case e.cramped <- struct{}{}:
+	case <-s.Context().Done():
+		return nil, s.Context().Err()
+	}
+	body, err := receiveWithin(s, min(e.BodyTime, crampedTime))
+	<-e.cramped
+	if err != nil {
 		return nil, err
 	}
+	return body, v.Body(s.Context(), int64(len(body.data)))
+}
+
+func receiveWithin(s grpc.ServerStream, patience time.Duration) (*rawBody, error) {
 	body, got := &rawBody{}, make(chan error, 1)
 	go func() { got <- s.RecvMsg(body) }()
-	timer := time.NewTimer(e.BodyTime)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case err := <-got:
-		v.Shrink(int64(len(body.data)))
 		return body, err
 	case <-timer.C: // returning from the handler ends the stream, and with it the RecvMsg
-		return nil, &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
+		return &rawBody{}, &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
 	}
 }
 

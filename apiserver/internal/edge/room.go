@@ -166,6 +166,19 @@ func (v *Visit) Body(ctx context.Context, n int64) error {
 	return v.hold(ctx, min(n, v.room.limits.CallerBytes, v.room.limits.Bytes/2))
 }
 
+// try takes room for n bytes, or as many as one caller may have, if there is room at once.
+func (v *Visit) try(n int64) bool {
+	r := v.room
+	n = min(n, r.limits.CallerBytes, r.limits.Bytes)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fits := r.fits(v, n)
+	if fits {
+		r.count(v, n)
+	}
+	return fits
+}
+
 // Shrink gives back what the call holds beyond n bytes.
 func (v *Visit) Shrink(n int64) {
 	r := v.room
