@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -127,25 +128,54 @@ func TestRoomThatACallHolds(t *testing.T) {
 	}
 }
 
+// oneRequest is a stream with one request.
+type oneRequest struct {
+	grpc.ServerStream
+	ctx  context.Context
+	data []byte
+}
+
+func (o oneRequest) Context() context.Context { return o.ctx }
+
+func (o oneRequest) RecvMsg(into any) error {
+	into.(*rawBody).data = o.data
+	return nil
+}
+
 // A short request has room also when there is none for the longest.
 func TestShortRequestsHaveRoom(t *testing.T) {
-	conn, svc := start(t, Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 10 << 20}})
-	close(svc.leave)
-	for n := range 12 { // until little is free
-		_ = ask(t, as(t, "greedy"+string(rune('a'+n))), conn, strings.Repeat("x", 3<<20))
-	}
-	for busy := true; busy; {
-		select {
-		case <-svc.entered:
-		case <-time.After(500 * time.Millisecond):
-			busy = false
+	e := New(Options{MaxBody: 4 << 20, Table: rpcstatus.NewTable(rows...), Limits: Limits{Bytes: 40 << 20, CallerBytes: 10 << 20}})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel() // what does not fit at once is refused
+	for n := range 20 {
+		ctx, _, _ := enter(ended, e.room, "greedy"+string(rune('a'+n)), false)
+		for Hold(ctx, littleBytes+1) == nil {
 		}
 	}
-	for range 3 * crampedPlaces {
-		if _, err := raygatev2.NewClusterServiceClient(conn).GetCluster(as(t, "ada"), &raygatev2.GetClusterRequest{Name: "demo"}); err != nil {
+	receive := func(size int, patience time.Duration) string {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, v, err := enter(ctx, e.room, "ada", false)
+		if err != nil {
 			t.Fatal(err)
 		}
-		<-svc.entered
+		defer v.Leave()
+		body, err := e.receive(oneRequest{ctx: ctx, data: make([]byte, size)}, v)
+		if err == nil && len(body.data) != size {
+			t.Errorf("got %d bytes of %d", len(body.data), size)
+		}
+		if err != nil {
+			err = e.refuse(ctx, err)
+		}
+		return problem(err)
+	}
+	for range 2 * crampedPlaces {
+		if got := receive(1<<10, time.Minute); got != "OK" {
+			t.Errorf("a short request: %s", got)
+		}
+	}
+	if got := receive(4<<20, 50*time.Millisecond); got != "ResourceExhausted OVERLOADED retry" {
+		t.Errorf("a long request: %s", got)
 	}
 }
 
