@@ -20,7 +20,7 @@ import (
 )
 
 // ask sends a call whose answer is not read, unless somebody does so by what it returns.
-func ask(t *testing.T, ctx context.Context, conn *grpc.ClientConn, name string, options ...grpc.CallOption) grpc.ClientStream { //nolint:revive // the test comes first
+func ask(t *testing.T, ctx context.Context, conn *grpc.ClientConn, name string, options ...grpc.CallOption) grpc.ClientStream {
 	t.Helper()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, raygatev2.ClusterService_GetCluster_FullMethodName, options...)
 	if err != nil {

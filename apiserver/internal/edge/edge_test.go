@@ -49,7 +49,7 @@ func (names) Known(r *http.Request) (*authn.Caller, error) {
 }
 
 func (names) Old(r *http.Request) (*authn.Caller, bool) {
-	if name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer slow-old-"); name != r.Header.Get("Authorization") {
+	if name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer slow-old-"); ok {
 		return authn.NewCaller(user.DefaultInfo{Name: "old-" + name}, ""), true
 	}
 	return nil, true

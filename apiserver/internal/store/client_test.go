@@ -42,7 +42,7 @@ func TestEndlessAnswerOfAProxy(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Errorf("%d: the answer was read for three seconds: %v", code, err)
 		}
-		if status, ok := err.(apierrors.APIStatus); code != http.StatusOK && (!ok || int(status.Status().Code) != code) { //nolint:errorlint // client-go returns it so
+		if status, ok := err.(apierrors.APIStatus); code != http.StatusOK && (!ok || int(status.Status().Code) != code) {
 			t.Errorf("%d: got %v", code, err)
 		}
 	}
