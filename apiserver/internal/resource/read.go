@@ -65,6 +65,9 @@ type ListRequest interface {
 	GetView() string
 }
 
+// textTimes is how many times shorter a page is that is made YAML, or indented, which takes many times its length of memory.
+const textTimes = 8
+
 // List fills in resp with a page of objects.
 func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message) error {
 	o, full, err := r.listOptions(ctx, req)
@@ -78,10 +81,14 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	if err != nil {
 		return err
 	}
-	form := formOf(document.BodyOf(ctx) != nil, full)
+	body, times := document.BodyOf(ctx), 1
+	if body != nil && !body.InParts {
+		times = textTimes
+	}
+	form := formOf(body != nil, full)
 	o.Size = func(item *store.Item) int {
 		data, _ := r.encoded(item, form) // an error comes again when the page is made
-		return len(data)
+		return times * len(data)
 	}
 	page, err := st.List(ctx, o)
 	if err != nil {

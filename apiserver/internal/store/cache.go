@@ -81,6 +81,14 @@ func (ch *change) size() int {
 	return overhead + len(ch.prev.raw)
 }
 
+// held is what somebody who has the change holds, when nothing else does any more.
+func (ch *change) held() int {
+	if ch.next == nil {
+		return ch.size()
+	}
+	return ch.size() + len(ch.next.raw)
+}
+
 func newWatchCache(kind *Kind, o Options, restored func()) *watchCache {
 	return &watchCache{
 		restored: restored, kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,

@@ -550,6 +550,29 @@ func TestPendingWritesLeaveOldestFirst(t *testing.T) {
 	}
 }
 
+// A watcher that is slow keeps a few changes from being freed, and not the log that they were part of.
+func TestWatcherHoldsFewChanges(t *testing.T) {
+	s := newTestStore(t, Options{})
+	w := &watcher{s: s}
+	long := strings.Repeat("x", watchBatchBytes/2)
+	for n := 101; n < 121; n++ {
+		must(t, s.cache.Update(itemOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: strconv.Itoa(n), ResourceVersion: strconv.Itoa(n)}, Data: map[string]string{"a": long}})))
+	}
+	seen := 0
+	for seen < 20 {
+		batch, _, _, err := w.read()
+		must(t, err)
+		bytes := 0
+		for _, ch := range batch {
+			bytes += ch.held()
+		}
+		if len(batch) == 0 || bytes > watchBatchBytes+len(long)+1000 || cap(batch) > 2*len(batch)+8 {
+			t.Fatalf("after %d changes a batch has %d changes of %d, and %d bytes", seen, len(batch), cap(batch), bytes)
+		}
+		seen += len(batch)
+	}
+}
+
 // Request ids live as long as the versions of objects that carry them, in the cache and among the writes that are pending.
 func TestRequestIDsDoNotLeak(t *testing.T) {
 	made := func(name, id string, rv int) *Item {
