@@ -52,6 +52,9 @@ type Client struct {
 	clock clock.Clock
 }
 
+// maxAnswer is the longest answer in bytes: gateways of before pages were bounded in bytes answer with 1000 objects, however long they are.
+const maxAnswer = 256 << 20
+
 // Dial prepares a connection, which is made with the first call. The error is about the Config alone.
 func Dial(c Config) (*Client, error) {
 	host, plaintext, err := parseAddress(c.Address)
@@ -79,6 +82,7 @@ func Dial(c Config) (*Client, error) {
 		grpc.WithTransportCredentials(transport), grpc.WithUserAgent(c.UserAgent),
 		// So that a watch notices a gateway that is gone without a word.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithChainUnaryInterceptor(retry(retries, c.Clock), warn(c.OnWarning)),
 	}
 	if c.Token != nil {

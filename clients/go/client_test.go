@@ -32,6 +32,7 @@ type fake struct {
 	failures []error
 	creates  []*raygatev2.CreateClusterRequest
 	deletes  int
+	long     int // bytes of the one cluster of a list; 0 for the usual lists
 	lists    []*raygatev2.ListClustersRequest
 	watches  []*raygatev2.WatchClustersRequest
 	streams  [][]*raygatev2.WatchClustersResponse // of one watch each, followed by an error of failures
@@ -67,6 +68,9 @@ func (f *fake) DeleteCluster(ctx context.Context, _ *raygatev2.DeleteClusterRequ
 func (f *fake) ListClusters(ctx context.Context, req *raygatev2.ListClustersRequest) (*raygatev2.ListClustersResponse, error) {
 	f.lists = append(f.lists, req)
 	names := map[string][]string{"": {"a", "b"}, "second": {"c"}, "third": {}}[req.GetPageToken()]
+	if f.long > 0 {
+		return &raygatev2.ListClustersResponse{Items: []*raygatev2.RayCluster{{Metadata: &raygatev2.ObjectMeta{Name: "long", Annotations: map[string]string{"a": strings.Repeat("x", f.long)}}}}}, nil
+	}
 	resp := &raygatev2.ListClustersResponse{NextPageToken: map[string]string{"": "second", "second": "third"}[req.GetPageToken()]}
 	for _, name := range names {
 		resp.Items = append(resp.Items, &raygatev2.RayCluster{Metadata: &raygatev2.ObjectMeta{Name: name}})
@@ -200,6 +204,16 @@ func TestRetryHintIsFollowed(t *testing.T) {
 	}
 	if time.Since(began) > 30*time.Second {
 		t.Error("waited for what could not come in time")
+	}
+}
+
+// A gateway may answer with more than gRPC takes by default.
+func TestListOfALongPage(t *testing.T) {
+	f := &fake{long: 20 << 20}
+	for rc, err := range f.start(t, nil).Clusters("").List(t.Context(), ListOptions{}) {
+		if err != nil || rc.Name != "long" {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

@@ -30,22 +30,12 @@ func (c *HTTPClient) Version(ctx context.Context) (Version, error) {
 
 // ListJobs implements Client. Entries that are no jobs are left out, so that one of them does not hide the others.
 func (c *HTTPClient) ListJobs(ctx context.Context) ([]Job, error) {
-	var entries []json.RawMessage
+	var jobs []Job
 	err := c.do(ctx, call{
 		name: "ListJobs", method: http.MethodGet, collection: true, timeout: c.config.ReadTimeout, limit: c.config.MaxList,
-	}, &entries)
+	}, &jobs)
 	if err != nil {
 		return nil, err
-	}
-	jobs := make([]Job, 0, len(entries))
-	for _, entry := range entries {
-		var job Job
-		if json.Unmarshal(entry, &job) == nil {
-			jobs = append(jobs, job)
-		}
-	}
-	if entries == nil || len(jobs) == 0 && len(entries) > 0 {
-		return nil, &Error{Call: "ListJobs", Kind: ErrMalformed, Code: http.StatusOK, Message: "no list of jobs"}
 	}
 	return jobs, nil
 }
@@ -110,21 +100,4 @@ func (c *HTTPClient) DeleteJob(ctx context.Context, id string) error {
 		err = &Error{Call: "DeleteJob", Kind: ErrMalformed, Code: http.StatusOK, Message: "it does not say that the job was deleted"}
 	}
 	return err
-}
-
-// JobLogs implements Client.
-func (c *HTTPClient) JobLogs(ctx context.Context, id string) (string, error) {
-	var answer struct {
-		Logs *string `json:"logs"`
-	}
-	err := c.do(ctx, call{
-		name: "JobLogs", method: http.MethodGet, id: id, below: "/logs", timeout: c.config.LogsTimeout, limit: c.config.MaxLogs,
-	}, &answer)
-	if err == nil && answer.Logs == nil {
-		err = &Error{Call: "JobLogs", Kind: ErrMalformed, Code: http.StatusOK, Message: "no logs in it"}
-	}
-	if err != nil {
-		return "", err
-	}
-	return *answer.Logs, nil
 }

@@ -24,8 +24,8 @@ type Client interface {
 	StopJob(ctx context.Context, id string) (bool, error)
 	// DeleteJob deletes the record of a job that ended.
 	DeleteJob(ctx context.Context, id string) error
-	// JobLogs returns what the driver has written so far, or the last part of it.
-	JobLogs(ctx context.Context, id string) (string, error)
+	// JobLogs returns what the driver has written so far, or the last part of it, to be read and closed. The context covers both.
+	JobLogs(ctx context.Context, id string) (*Log, error)
 	// TailJobLogs streams what the driver writes, from the beginning. Read returns io.EOF when Ray closed the stream
 	// normally, which does not say that the job ended, much less how: ask for the job. The context covers the stream.
 	TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error)

@@ -212,7 +212,7 @@ func TestOtherCalls(t *testing.T) {
 		"list":    func(c *HTTPClient) (any, error) { return c.ListJobs(ctx) },
 		"stop":    func(c *HTTPClient) (any, error) { return c.StopJob(ctx, "demo") },
 		"delete":  func(c *HTTPClient) (any, error) { return nil, c.DeleteJob(ctx, "demo") },
-		"logs":    func(c *HTTPClient) (any, error) { return c.JobLogs(ctx, "demo") },
+		"logs":    func(c *HTTPClient) (any, error) { return wholeLog(ctx, c) },
 		"version": func(c *HTTPClient) (any, error) { return c.Version(ctx) },
 	}
 	cases := map[string]struct {
@@ -343,6 +343,20 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// wholeLog reads all of the log of a job.
+func wholeLog(ctx context.Context, c Client) (string, error) {
+	log, err := c.JobLogs(ctx, "demo")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = log.Close() }()
+	text, err := io.ReadAll(log)
+	if err != nil {
+		return "", err
+	}
+	return string(text), nil
+}
+
 func everyCall(ctx context.Context, c Client) map[string]func() error {
 	return map[string]func() error{
 		"version": func() error { _, err := c.Version(ctx); return err },
@@ -351,7 +365,7 @@ func everyCall(ctx context.Context, c Client) map[string]func() error {
 		"submit":  func() error { _, err := c.SubmitJob(ctx, Submission{Entrypoint: "ls"}); return err },
 		"stop":    func() error { _, err := c.StopJob(ctx, "demo"); return err },
 		"delete":  func() error { return c.DeleteJob(ctx, "demo") },
-		"logs":    func() error { _, err := c.JobLogs(ctx, "demo"); return err },
+		"logs":    func() error { _, err := wholeLog(ctx, c); return err },
 		"serve":   func() error { _, err := c.ServeDetails(ctx); return err },
 		"tail": func() error {
 			stream, err := c.TailJobLogs(ctx, "demo")

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -40,16 +41,19 @@ type Config struct {
 	// SubmitTimeout limits SubmitJob and StopJob, for which Ray itself may take 10 seconds to find an agent. 0 means 20
 	// seconds.
 	SubmitTimeout time.Duration
-	// LogsTimeout limits JobLogs. 0 means a minute.
+	// LogsTimeout is how long JobLogs waits for the log to begin, and for each further piece of it. 0 means a minute.
 	LogsTimeout time.Duration
 	// DeployTimeout limits DeployServe: where Serve does not run yet the request starts it. 0 means 30 seconds.
 	DeployTimeout time.Duration
 
-	// MaxJob, MaxList and MaxLogs limit the answers in bytes. 0 means 4 MiB, 64 MiB and 64 MiB: Ray caps logs at 16 MiB of
-	// text, which JSON makes longer.
+	// MaxJob, MaxList and MaxLogs limit the answers in bytes; MaxJob also one job of a list. 0 means 4 MiB, 64 MiB and 64 MiB: Ray caps
+	// logs at 16 MiB of text, which JSON makes longer.
 	MaxJob, MaxList, MaxLogs int64
 	// MaxServe limits the answer of ServeDetails in bytes. 0 means 16 MiB.
 	MaxServe int64
+	// Room is asked before so many bytes more are held for the call of a context: those of answers that are decoded, with what is made of them. An error ends
+	// the call. Nil means that there is room for everything.
+	Room func(ctx context.Context, bytes int64) error
 }
 
 // The defaults of Config.

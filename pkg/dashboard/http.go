@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,9 +56,13 @@ type call struct {
 	query      string
 	body       any
 	timeout    time.Duration
-	limit      int64
-	// any2xx takes every status code from 200 to 299 for a success, and without a target the body is not looked at.
+	// limit is that of the answer in bytes, values in values; 0 means maxJobValues.
+	limit  int64
+	values int
+	// any2xx takes every status code from 200 to 299 for a success.
 	any2xx bool
+	// unread says that the body of a good answer is not looked at, unless it is a page for people.
+	unread bool
 }
 
 func (q call) succeeded(code int) bool {
@@ -103,58 +108,90 @@ func trimSlash(path string) string {
 
 // do sends the request and decodes a good answer into the target.
 func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
-	u, err := c.url(q)
+	ctx, cancel := context.WithTimeout(ctx, q.timeout) // covers reading the answer, too
+	defer cancel()
+	resp, err := c.send(ctx, q)
 	if err != nil {
 		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if q.unread {
+		return nil
+	}
+	body := &heldBody{ctx: ctx, body: resp.Body, room: c.config.Room, limit: q.limit}
+	if jobs, ok := target.(*[]Job); ok {
+		*jobs, err = listJobs(body, c.config.MaxJob)
+	} else {
+		err = decode(body, q.values, target)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrTooLarge):
+		return &Error{Call: q.name, Kind: ErrTooLarge, Code: resp.StatusCode}
+	case body.err != nil:
+		return &Error{Call: q.name, Kind: ErrUnavailable, Code: resp.StatusCode, Cause: body.err}
+	case errors.Is(err, errNoList):
+		return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Message: err.Error()}
+	}
+	return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Cause: err}
+}
+
+// decode reads an answer of no more than so many values.
+func decode(body io.Reader, values int, target any) error {
+	text, err := io.ReadAll(body)
+	switch {
+	case err != nil:
+		return err
+	case valuesIn(text) > cmp.Or(values, maxJobValues):
+		return ErrTooLarge
+	}
+	return json.Unmarshal(text, target)
+}
+
+// send sends the request and returns a good answer, whose body is to be closed.
+func (c *HTTPClient) send(ctx context.Context, q call) (*http.Response, error) {
+	u, err := c.url(q)
+	if err != nil {
+		return nil, err
 	}
 	var body io.Reader
 	header := c.header()
 	if q.body != nil {
 		text, err := json.Marshal(q.body)
 		if err != nil {
-			return &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
+			return nil, &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
 		}
 		body = bytes.NewReader(text)
 		header.Set("Content-Type", "application/json")
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.timeout) // covers reading the answer, too
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, q.method, u.String(), body)
 	if err != nil {
-		return &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
+		return nil, &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
 	}
 	req.Header = header
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return &Error{Call: q.name, Kind: ErrUnavailable, Cause: withoutURL(err)}
+		return nil, &Error{Call: q.name, Kind: ErrUnavailable, Cause: withoutURL(err)}
 	}
-	defer func() { _ = resp.Body.Close() }()
-	return c.read(q, resp, target)
+	if err := q.check(resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
 }
 
-func (c *HTTPClient) read(q call, resp *http.Response, target any) error {
-	if !q.succeeded(resp.StatusCode) {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // part of it is good enough
-		return refusal(q.name, resp.StatusCode, resp.Header.Get("Content-Type"), text)
-	}
-	if target == nil && !isPage(resp.Header.Get("Content-Type")) {
+// check refuses an answer that is none of a dashboard that has done what it was asked.
+func (q call) check(resp *http.Response) error {
+	kind := resp.Header.Get("Content-Type")
+	if q.succeeded(resp.StatusCode) && (isJSON(kind) || q.unread && !isPage(kind)) {
 		return nil
 	}
-	if !isJSON(resp.Header.Get("Content-Type")) {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Proxy: true, Message: clip(string(text), maxMessage)}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // part of it is good enough
+	if !q.succeeded(resp.StatusCode) {
+		return refusal(q.name, resp.StatusCode, kind, text)
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, q.limit+1))
-	switch {
-	case err != nil:
-		return &Error{Call: q.name, Kind: ErrUnavailable, Code: resp.StatusCode, Cause: err}
-	case int64(len(text)) > q.limit:
-		return &Error{Call: q.name, Kind: ErrTooLarge, Code: resp.StatusCode}
-	}
-	if err := json.Unmarshal(text, target); err != nil {
-		return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Cause: err}
-	}
-	return nil
+	return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Proxy: true, Message: clip(string(text), maxMessage)}
 }
 
 // withoutURL drops the URL, which the caller knows, from the error of an http.Client.

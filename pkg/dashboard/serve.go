@@ -54,7 +54,7 @@ func (c *HTTPClient) ServeDetails(ctx context.Context) (*ServeDetails, error) {
 	const name = "ServeDetails"
 	var answer map[string]json.RawMessage
 	err := c.do(ctx, call{
-		name: name, method: http.MethodGet, path: servePath, query: "api_type=declarative", any2xx: true,
+		name: name, method: http.MethodGet, path: servePath, query: "api_type=declarative", any2xx: true, values: maxServeValues,
 		timeout: c.config.ReadTimeout, limit: c.config.MaxServe,
 	}, &answer)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *HTTPClient) ServeDetails(ctx context.Context) (*ServeDetails, error) {
 // DeployServe implements Client.
 func (c *HTTPClient) DeployServe(ctx context.Context, config json.RawMessage) error {
 	return c.do(ctx, call{
-		name: "DeployServe", method: http.MethodPut, path: servePath, body: config, any2xx: true,
+		name: "DeployServe", method: http.MethodPut, path: servePath, body: config, any2xx: true, unread: true,
 		timeout: c.config.DeployTimeout, limit: c.config.MaxServe,
 	}, nil)
 }

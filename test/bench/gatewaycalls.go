@@ -280,8 +280,40 @@ func (e *ends) directRawList(c collection) call {
 	return rawList(e.raw, e.directURL(c.namespace), c.size)
 }
 
+// restList reads all pages of a list: one ends where it would have too many bytes.
 func (e *ends) restList(c collection, view string) call {
-	return rawList(e.rest, fmt.Sprintf("%s?pageSize=%d&view=%s", e.gatewayURL(c.namespace), c.size, view), c.size)
+	url := fmt.Sprintf("%s?pageSize=%d&view=%s", e.gatewayURL(c.namespace), c.size, view)
+	length, answer := 0, &bytes.Buffer{}
+	return func(ctx context.Context) error {
+		read, items, token := 0, 0, ""
+		for {
+			data, err := fetch(ctx, e.rest, answer, http.MethodGet, url+"&pageToken="+token, nil, `"items"`)
+			if err != nil {
+				return err
+			}
+			read += len(data)
+			if length == 0 {
+				var list struct {
+					Items []json.RawMessage `json:"items"`
+				}
+				if err := json.Unmarshal(data, &list); err != nil {
+					return fmt.Errorf("decoding %s: %w", url, err)
+				}
+				items += len(list.Items)
+			}
+			_, next, more := bytes.Cut(data[:min(len(data), 1024)], []byte(`"nextPageToken":"`))
+			if !more {
+				break
+			}
+			before, _, _ := bytes.Cut(next, []byte(`"`))
+			token = string(before)
+		}
+		if length > 0 {
+			return nil
+		}
+		length = read
+		return wantItems(items, c.size)
+	}
 }
 
 func (e *ends) directRawCreate(t target) (call, error) {
@@ -331,11 +363,17 @@ func (e *ends) directList(c collection) call {
 
 func (e *ends) grpcList(c collection, view string) call {
 	return func(ctx context.Context) error {
-		resp, err := e.grpc.ListClusters(ctx, &raygatev2.ListClustersRequest{Namespace: c.namespace, PageSize: int32(c.size), View: view})
-		if err != nil {
-			return err
+		items, token := 0, ""
+		for {
+			resp, err := e.grpc.ListClusters(ctx, &raygatev2.ListClustersRequest{Namespace: c.namespace, PageSize: int32(c.size), View: view, PageToken: token})
+			if err != nil {
+				return err
+			}
+			items += len(resp.GetItems())
+			if token = resp.GetNextPageToken(); token == "" {
+				return wantItems(items, c.size)
+			}
 		}
-		return wantItems(len(resp.GetItems()), c.size)
 	}
 }
 

@@ -22,7 +22,13 @@ import (
 
 var shared = controlplane.Share(controlplane.Options{Own: true, Nodes: -1, WithoutScheduler: true})
 
-func TestMain(m *testing.M) { shared.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asGateway) != "" {
+		main()
+		return
+	}
+	shared.Main(m)
+}
 
 // authority signs certificates.
 type authority struct {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	apivalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
@@ -48,6 +46,8 @@ type Options struct {
 
 	// Limits of what is in flight. They do not apply to single callers when there is one only.
 	Limits edge.Limits
+	// MemoryLimit is a quantity. Empty means that of GOMEMLIMIT, else that of the container.
+	MemoryLimit string
 
 	Tracing TracingOptions
 
@@ -65,6 +65,7 @@ type Options struct {
 	pageTokenKeys [][]byte
 	gates         map[validation.Gate]bool
 	devices       deviceRegistry
+	memory        memory
 }
 
 // V1Options are about KubeRay's V1 API.
@@ -107,7 +108,7 @@ func NewOptions() *Options {
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		},
 		Limits: edge.Limits{
-			Calls: 1000, CallerCalls: 200, Long: 10000, CallerLong: 2000, Bytes: 512 << 20, CallerBytes: 64 << 20, CallerRate: 1000, CallerBurst: 2000, Unidentified: 256,
+			Calls: 1000, CallerCalls: 200, Long: 10000, CallerLong: 2000, CallerRate: 1000, CallerBurst: 2000, Unidentified: 256,
 		},
 	}
 }
@@ -142,7 +143,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org. With * pages of any site may, if callers need a token; where they need none (--authentication=none or impersonate, --v1-authentication=none), * only means pages of this machine, and only on a gateway that listens on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
-	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take whose client sets no deadline.")
+	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
 	l := &o.Limits
 	fs.Float64Var(&l.CallerRate, "caller-qps", l.CallerRate, "Calls per second that each caller may begin; negative means no limit. Callers beyond it get RESOURCE_EXHAUSTED, by REST 429, with the time after which to try again.")
 	fs.IntVar(&l.CallerBurst, "caller-burst", l.CallerBurst, "Burst above --caller-qps.")
@@ -150,6 +151,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&l.CallerLong, "max-caller-streams", l.CallerLong, "Watches and waiting calls that each caller may have open.")
 	fs.IntVar(&l.Calls, "max-calls-in-flight", l.Calls, "Short calls in flight of all callers.")
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
+	fs.StringVar(&o.MemoryLimit, "memory-limit", o.MemoryLimit, "Memory that the process may take, as in 512Mi; it bounds what is held for callers and what is kept of objects. Empty means GOMEMLIMIT, else the limit of the container.")
 	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
@@ -177,7 +179,7 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 			}
 		}
 	}
-	err := errors.Join(o.readPageTokenKeys(), o.V1.readToken())
+	err := errors.Join(o.readMemory(), o.readPageTokenKeys(), o.V1.readToken())
 	if err != nil {
 		return err
 	}
@@ -242,10 +244,23 @@ func (o *Options) Validate() error {
 	check(o.PageTokenSecret != "" && (len(apivalidation.IsDNS1123Label(namespace)) > 0 || len(apivalidation.IsDNS1123Subdomain(name)) > 0),
 		"--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
 	check(o.CallTimeout <= 0, "--call-timeout must be positive")
+	check(mostVerbose(o.Logging) > maxVerbosity, "--v and --vmodule must not exceed %d: from there on the bodies of requests to Kubernetes are logged, tokens and Secrets among them", maxVerbosity)
 	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
 	check(o.GRPCAddress == "", "--grpc-address is required")
 	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
 	return errors.Join(errs...)
+}
+
+// maxVerbosity is up to where client-go logs no headers and bodies.
+const maxVerbosity = 6
+
+// mostVerbose is the highest level at which anything is logged.
+func mostVerbose(c *logsapi.LoggingConfiguration) logsapi.VerbosityLevel {
+	most := c.Verbosity
+	for _, module := range c.VModule {
+		most = max(most, module.Verbosity)
+	}
+	return most
 }
 
 // The values of --v1-authentication.
@@ -298,6 +313,7 @@ func (o *Options) inTheClear() []string {
 // limits are without those of single callers when everybody is the same one.
 func (o *Options) limits() edge.Limits {
 	l := o.Limits
+	l.Bytes, l.CallerBytes = o.memory.callers, o.memory.caller
 	if o.Authentication == string(authn.None) {
 		l.CallerCalls, l.CallerLong, l.CallerRate, l.CallerBytes = 0, 0, 0, l.Bytes
 	}
@@ -314,34 +330,4 @@ func isLoopback(address string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
-}
-
-// newCommand returns the command line, which calls run once the options are complete.
-func newCommand(run func(context.Context, *Options) error) *cobra.Command {
-	o := NewOptions()
-	cmd := &cobra.Command{
-		Use:           "raygate-apiserver",
-		Short:         "gRPC and REST gateway for Ray on Kubernetes",
-		Long:          "raygate-apiserver serves RayClusters by gRPC (raygate.v2) and REST (/apis/v2).\n\nReads come from a cache that one watch keeps up to date; writes go to the Kubernetes API server with the caller's own\ncredentials. See /docs on the REST address.",
-		Example:       "  # on a laptop\n  raygate-apiserver --authentication=none\n\n  # in a cluster\n  raygate-apiserver --tls-cert-file=/tls/tls.crt --tls-private-key-file=/tls/tls.key --drain-delay=5s",
-		Version:       version.Get().GitVersion,
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := logsapi.ValidateAndApply(o.Logging, nil); err != nil {
-				return err
-			}
-			if err := o.Complete(cmd.Flags()); err != nil {
-				return err
-			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), o)
-		},
-	}
-	o.AddFlags(cmd.Flags())
-	addKubeRayFlags(cmd.Flags())
-	return cmd
 }

@@ -36,6 +36,7 @@ func (o *Options) warn(log klog.Logger) {
 // run serves until ctx ends, and then drains.
 func run(ctx context.Context, o *Options) error {
 	log := klog.FromContext(ctx)
+	o.memory.apply()
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	certificates, err := loadCertificates(o)
@@ -86,7 +87,7 @@ func run(ctx context.Context, o *Options) error {
 			return nil
 		})
 	}
-	log.Info("Serving", "grpc", listeners["grpc"].Addr().String(), "http", o.HTTPAddress, "authentication", o.Authentication, "tls", tls != nil)
+	log.Info("Serving", "grpc", listeners["grpc"].Addr().String(), "http", o.HTTPAddress, "authentication", o.Authentication, "tls", tls != nil, "memoryLimit", o.memory.limit)
 	select {
 	case <-ctx.Done():
 	case <-failed.Done():

@@ -84,7 +84,7 @@ func newV1(o *Options, access *access, p apiParts) (*v1, error) {
 		return nil, err
 	}
 	v := &v1{templates: newStores(servicev1.TemplateKind, o.Namespaces, store.Options{
-		Reader: reader, Writer: writer, Tokens: p.tokens, Views: p.views, Selector: servicev1.TemplateSelector,
+		Reader: reader, Writer: writer, Tokens: p.tokens, Views: p.views, Selector: servicev1.TemplateSelector, LogBytes: o.logBytes(),
 	})}
 	templates := &servicev1.Templates{Authorizer: access.authorizer, In: v.templatesIn, Core: p.core}
 	own, err := store.NewClient(access.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})

@@ -36,9 +36,8 @@ import (
 )
 
 const (
-	// maxReceive bounds a gRPC request, maxSend a response: a page of full objects is long.
+	// maxReceive bounds a gRPC request.
 	maxReceive = 4 << 20
-	maxSend    = 100 << 20
 	// longestCall is the deadline of the longest unary call, a wait.
 	longestCall = 10 * time.Minute
 )
@@ -81,7 +80,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	if err := o.addPageTokenSecret(ctx, access.own); err != nil {
 		return nil, err
 	}
-	views, tokens := document.NewCache(0), store.NewTokens(o.pageTokenKeys, nil)
+	views, tokens := document.NewCache(int(o.memory.views)), store.NewTokens(o.pageTokenKeys, nil)
 	if a.stores, err = newAllStores(o, access, views, &tokens); err != nil {
 		return nil, err
 	}
@@ -156,9 +155,14 @@ func newAllStores(o *Options, access *access, views *document.Cache, tokens *sto
 	}
 	all := make([]stores, len(kinds))
 	for i := range kinds {
-		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, Tokens: tokens, Views: views})
+		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, Tokens: tokens, Views: views, LogBytes: o.logBytes()})
 	}
 	return all, nil
+}
+
+// logBytes is the share of one store in the memory for changes.
+func (o *Options) logBytes() int {
+	return int(o.memory.changes) / len(kinds) / max(len(o.Namespaces), 1)
 }
 
 func gauge(name, help string, labels prometheus.Labels, value func() float64) prometheus.Collector {
@@ -188,7 +192,7 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 
 func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 	options := []grpc.ServerOption{
-		grpc.MaxSendMsgSize(maxSend), grpc.MaxConcurrentStreams(250), grpc.MaxHeaderListSize(64 << 10), grpc.ConnectionTimeout(10 * time.Second),
+		grpc.MaxConcurrentStreams(250), grpc.MaxHeaderListSize(64 << 10), grpc.ConnectionTimeout(10 * time.Second),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: 5 * time.Minute,

@@ -25,11 +25,14 @@ const (
 	maxTokenLength = 16 << 10
 )
 
-// Identifier finds out who sends a request, by its header and its connection alone; of r only Header, TLS and the path of URL, which by gRPC is the method,
-// are set.
+// Identifier finds out who sends a request, by its header and its connection alone; of r only Header, TLS, RemoteAddr and the path of URL, which by gRPC is
+// the method, are set.
 type Identifier interface {
 	// Known answers without waiting for anybody. Both results are nil when that is not possible.
 	Known(r *http.Request) (*Caller, error)
+	// Old is the caller by a verdict that is no longer fresh, but stands while nobody can be asked; nil when there is none. asks tells whether Identify
+	// asks the API server.
+	Old(r *http.Request) (old *Caller, asks bool)
 	// Identify may ask the API server. The error is ErrNoCredentials, ErrBadCredentials, ErrNoIdentity, or one of Kubernetes.
 	Identify(ctx context.Context, r *http.Request) (*Caller, error)
 }
@@ -44,6 +47,9 @@ func NewAnyone() Anyone {
 
 // Known implements Identifier.
 func (a Anyone) Known(*http.Request) (*Caller, error) { return a.caller, nil }
+
+// Old implements Identifier.
+func (a Anyone) Old(*http.Request) (*Caller, bool) { return a.caller, false }
 
 // Identify implements Identifier.
 func (a Anyone) Identify(context.Context, *http.Request) (*Caller, error) { return a.caller, nil }
@@ -77,6 +83,19 @@ func (t *Tokens) Known(r *http.Request) (*Caller, error) {
 		return nil, refusal
 	}
 	return known.bearing(shown), nil
+}
+
+// Old implements Identifier.
+func (t *Tokens) Old(r *http.Request) (*Caller, bool) {
+	shown, err := parseBearer(r.Header.Get("Authorization"))
+	if err != nil {
+		return nil, true
+	}
+	old, ok := t.verdicts.Old(shown.key)
+	if !ok {
+		return nil, true
+	}
+	return old.bearing(shown), true
 }
 
 // Identify implements Identifier.
@@ -158,6 +177,9 @@ func (p Proven) Known(r *http.Request) (*Caller, error) {
 	}
 	return nil, nil
 }
+
+// Old implements Identifier.
+func (Proven) Old(*http.Request) (*Caller, bool) { return nil, false }
 
 // Identify implements Identifier.
 func (p Proven) Identify(ctx context.Context, r *http.Request) (*Caller, error) {

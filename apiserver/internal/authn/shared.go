@@ -7,9 +7,10 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -34,6 +35,9 @@ func (b ByPath) of(r *http.Request) Identifier {
 
 // Known implements Identifier.
 func (b ByPath) Known(r *http.Request) (*Caller, error) { return b.of(r).Known(r) }
+
+// Old implements Identifier.
+func (b ByPath) Old(r *http.Request) (*Caller, bool) { return b.of(r).Old(r) }
 
 // Identify implements Identifier.
 func (b ByPath) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
@@ -72,6 +76,14 @@ func (s Secret) Known(r *http.Request) (*Caller, error) {
 	return s.as.Known(r)
 }
 
+// Old implements Identifier.
+func (s Secret) Old(r *http.Request) (*Caller, bool) {
+	if s.check(r) != nil {
+		return nil, true
+	}
+	return s.as.Old(r)
+}
+
 // Identify implements Identifier.
 func (s Secret) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
 	if err := s.check(r); err != nil {
@@ -84,6 +96,8 @@ const (
 	// accountTokenLife is how long the tokens of an Account are asked for, in seconds, and accountTokenSpare how long before its end one is replaced.
 	accountTokenLife  = 3600
 	accountTokenSpare = 10 * time.Minute
+	// accountTokenEnd is how long before its end a token is not used any more, so that a call which begins with it also ends with it.
+	accountTokenEnd = 30 * time.Second
 )
 
 // TokenRequest asks Kubernetes for a token of the ServiceAccount, with the gateway's own credentials.
@@ -94,10 +108,14 @@ type Account struct {
 	info    user.DefaultInfo
 	request TokenRequest
 	clock   clock.PassiveClock
+	held    atomic.Pointer[accountToken]
+	flight  singleflight.Group
+}
 
-	mu      sync.Mutex
-	caller  *Caller
-	renewAt time.Time
+// accountToken is what an Account acts with. It is replaced from renew on, and used until end.
+type accountToken struct {
+	caller     *Caller
+	renew, end time.Time
 }
 
 // NewAccount returns the Identifier. A nil request is for the mode impersonate, in which no token is needed; a nil clock means the real one.
@@ -109,39 +127,63 @@ func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClo
 		Name: serviceaccount.MakeUsername(namespace, name), Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated),
 	}}
 	if request == nil {
-		a.caller = NewCaller(a.info, "")
+		a.held.Store(&accountToken{caller: NewCaller(a.info, "")})
 	}
 	return a
 }
 
-// Known implements Identifier.
+// Known implements Identifier. A token that is near its end is good while another one is asked for.
 func (a *Account) Known(*http.Request) (*Caller, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.fresh(), nil
+	t, now := a.held.Load(), a.clock.Now()
+	switch {
+	case a.request == nil:
+		return t.caller, nil
+	case t == nil || !now.Before(t.end):
+		return nil, nil
+	case !now.Before(t.renew):
+		_ = a.ask(context.Background())
+	}
+	return t.caller, nil
 }
 
-// fresh returns nil when there is no token that is good for a while.
-func (a *Account) fresh() *Caller {
-	if a.request != nil && !a.clock.Now().Before(a.renewAt) {
-		return nil
-	}
-	return a.caller
-}
+// Old implements Identifier.
+func (*Account) Old(*http.Request) (*Caller, bool) { return nil, false }
 
 // Identify implements Identifier. It asks for a token once for all who wait.
-func (a *Account) Identify(ctx context.Context, _ *http.Request) (*Caller, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c := a.fresh(); c != nil {
-		return c, nil
+func (a *Account) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
+	if c, err := a.Known(r); c != nil || err != nil {
+		return c, err
 	}
-	answer, err := a.request(ctx, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(accountTokenLife))}})
-	if err != nil {
-		return nil, err
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case answer := <-a.ask(ctx):
+		if answer.Err != nil {
+			return nil, answer.Err
+		}
+		return answer.Val.(*accountToken).caller, nil
 	}
-	a.caller = NewCaller(a.info, answer.Status.Token)
-	left := answer.Status.ExpirationTimestamp.Sub(a.clock.Now())
-	a.renewAt = a.clock.Now().Add(max(left-accountTokenSpare, left/2))
-	return a.caller, nil
+}
+
+// ask asks for a token, unless somebody does so already. While there is one that is good, an error puts the next attempt off.
+func (a *Account) ask(ctx context.Context) <-chan singleflight.Result {
+	return a.flight.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+		defer cancel()
+		answer, err := a.request(ctx, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(accountTokenLife))}})
+		now := a.clock.Now()
+		if err != nil {
+			if old := a.held.Load(); old != nil {
+				a.held.Store(&accountToken{old.caller, now.Add(awayPause), old.end})
+			}
+			if ctx.Err() != nil { // the time of the question, and of no caller
+				err = errNoAnswer
+			}
+			return nil, err
+		}
+		left := answer.Status.ExpirationTimestamp.Sub(now)
+		t := &accountToken{NewCaller(a.info, answer.Status.Token), now.Add(max(left-accountTokenSpare, left/2)), now.Add(max(left-accountTokenEnd, left/2))}
+		a.held.Store(t)
+		return t, nil
+	})
 }

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -25,6 +27,8 @@ func requestTo(path, authorization string) *http.Request {
 type fixed struct{ caller *Caller }
 
 func (f fixed) Known(*http.Request) (*Caller, error) { return f.caller, nil }
+
+func (f fixed) Old(*http.Request) (*Caller, bool) { return nil, false }
 
 func (f fixed) Identify(context.Context, *http.Request) (*Caller, error) { return f.caller, nil }
 
@@ -59,7 +63,7 @@ func TestSecret(t *testing.T) {
 // TestAccountRenewsItsToken asks for a token once, and again before that one ends.
 func TestAccountRenewsItsToken(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
-	asked, refusal := 0, error(nil)
+	asked, refusal := 0, error(nil) // in the goroutine of one question at a time
 	a := NewAccount("ns", "sa", func(_ context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 		asked++
 		request.Status = authenticationv1.TokenRequestStatus{Token: "token", ExpirationTimestamp: metav1.NewTime(clock.Now().Add(time.Duration(*request.Spec.ExpirationSeconds) * time.Second))}
@@ -77,11 +81,16 @@ func TestAccountRenewsItsToken(t *testing.T) {
 			t.Error("does not know the account")
 		}
 	}
-	clock.SetTime(clock.Now().Add(51 * time.Minute))
-	if known, _ := a.Known(nil); known != nil {
-		t.Error("uses a token that ends soon")
-	}
+	// The token is used until shortly before its end, while another one is asked for beside the calls.
 	refusal = ErrOwnCredentials
+	clock.SetTime(clock.Now().Add(51 * time.Minute))
+	if known, _ := a.Known(nil); known == nil || known.token != "token" {
+		t.Error("does not use a token that is good for nine minutes")
+	}
+	clock.SetTime(clock.Now().Add(8*time.Minute + 45*time.Second))
+	if known, _ := a.Known(nil); known != nil {
+		t.Error("uses a token that ends in seconds")
+	}
 	if _, err := a.Identify(t.Context(), nil); !errors.Is(err, ErrOwnCredentials) {
 		t.Error(err)
 	}
@@ -89,4 +98,44 @@ func TestAccountRenewsItsToken(t *testing.T) {
 	if c, err := impersonated.Known(nil); err != nil || c.Name() != "system:serviceaccount:ns:sa" || c.token != "" || len(c.Groups()) != 3 {
 		t.Error(c, err)
 	}
+}
+
+// A request for a token that gets no answer holds nobody up while there is a token, and ends by itself.
+func TestSlowTokenRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		silent, asked := false, 0
+		a := NewAccount("ns", "sa", func(ctx context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+			if asked++; silent {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			request.Status = authenticationv1.TokenRequestStatus{Token: "token", ExpirationTimestamp: metav1.NewTime(time.Now().Add(time.Hour))}
+			return request, nil
+		}, nil)
+		if _, err := a.Identify(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		silent = true
+		time.Sleep(55 * time.Minute)
+		begin := time.Now()
+		for range 100 {
+			if c, err := a.Known(nil); c == nil || err != nil {
+				t.Fatal("no caller beside a slow request", err)
+			}
+		}
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("callers waited %s", took)
+		}
+		if synctest.Wait(); asked != 2 {
+			t.Errorf("asked %d times, want once for the first token and once beside the calls", asked)
+		}
+		time.Sleep(5 * time.Minute) // the token has ended
+		begin = time.Now()
+		if _, err := a.Identify(context.Background(), nil); !apierrors.IsServiceUnavailable(err) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(begin); took > askTime {
+			t.Errorf("a call waited %s for a token", took)
+		}
+	})
 }

@@ -2,13 +2,17 @@ package authn
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 )
 
 const (
@@ -19,6 +23,8 @@ const (
 	askTime       = 10 * time.Second
 	awayPause     = 2 * time.Second
 	stalePatience = time.Second
+	// keptRate is how many verdicts a second are kept of each caller in the long run, and keptBurst how many at once.
+	keptRate, keptBurst = 50, 2000
 )
 
 // Answer is a verdict of the API server.
@@ -30,6 +36,9 @@ type Answer[V any] struct {
 	Fresh, Stale time.Duration
 }
 
+// errNoAnswer is for a question that took too long.
+var errNoAnswer = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
+
 // Verdicts caches what the API server says about callers. Verdicts that say yes and those that say no are kept apart, so that made-up tokens cannot
 // push out those of real callers.
 type Verdicts[V any] struct {
@@ -37,14 +46,17 @@ type Verdicts[V any] struct {
 	yes    *cache.LRUExpireCache
 	no     *cache.LRUExpireCache
 	flight singleflight.Group
-	// away is until when the API server is not asked for what has an old verdict; nil when it is asked. A time, and not a number: it
-	// holds a monotonic reading, so that a clock that is set back does not make it longer.
+	// kept has a bucket for each caller, of the verdicts that are kept for them: one who asks for ever new things must not push out what is known of others.
+	kept *lru.Cache
+	// away is until when the API server is not asked for what has an old verdict, since it cannot be reached; nil when it is asked. A time, and not a
+	// number: it holds a monotonic reading, so that a clock that is set back does not make it longer.
 	away atomic.Pointer[time.Time]
 }
 
 type entry[V any] struct {
 	Answer[V]
-	until time.Time // fresh until
+	until time.Time                 // fresh until
+	retry atomic.Pointer[time.Time] // not asked again until
 }
 
 // NewVerdicts returns an empty cache. A nil clock means the real one.
@@ -52,7 +64,9 @@ func NewVerdicts[V any](c clock.PassiveClock) *Verdicts[V] {
 	if c == nil {
 		c = clock.RealClock{}
 	}
-	return &Verdicts[V]{clock: c, yes: cache.NewLRUExpireCacheWithClock(maxVerdicts, c), no: cache.NewLRUExpireCacheWithClock(maxVerdicts, c)}
+	return &Verdicts[V]{
+		clock: c, yes: cache.NewLRUExpireCacheWithClock(maxVerdicts, c), no: cache.NewLRUExpireCacheWithClock(maxVerdicts, c), kept: lru.New(maxVerdicts),
+	}
 }
 
 // Known returns a fresh verdict without asking. ok is false when there is none.
@@ -63,10 +77,18 @@ func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	return value, nil, false
 }
 
+// Old returns a verdict that says yes and stands while the API server cannot be asked, fresh or not.
+func (v *Verdicts[V]) Old(key string) (value V, ok bool) {
+	if e := v.find(key); e != nil && e.Refusal == nil {
+		return e.Value, true
+	}
+	return value, false
+}
+
 // usable reports whether e stands without asking.
 func (v *Verdicts[V]) usable(e *entry[V]) bool {
-	now, away := v.clock.Now(), v.away.Load()
-	return now.Before(e.until) || away != nil && now.Before(*away)
+	now, away, retry := v.clock.Now(), v.away.Load(), e.retry.Load()
+	return now.Before(e.until) || away != nil && now.Before(*away) || retry != nil && now.Before(*retry)
 }
 
 func (v *Verdicts[V]) find(key string) *entry[V] {
@@ -91,11 +113,7 @@ func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Cont
 		defer cancel()
 		answer, err := ask(ctx)
 		if err != nil {
-			v.away.Store(new(v.clock.Now().Add(awayPause)))
-			if ctx.Err() != nil { // the time of the question, and of no caller
-				err = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
-			}
-			return nil, err
+			return nil, v.failed(ctx, key, err)
 		}
 		v.away.Store(nil)
 		return v.keep(key, answer), nil
@@ -124,6 +142,23 @@ func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Cont
 	}
 }
 
+// failed puts off the next question: for this key, and for all others as well when the API server cannot be reached. An answer that is an error, such as one
+// about too many requests, may be the caller's own doing, and so may be a question that takes too long.
+func (v *Verdicts[V]) failed(ctx context.Context, key string, err error) error {
+	until := v.clock.Now().Add(awayPause)
+	if old := v.find(key); old != nil {
+		old.retry.Store(&until)
+	}
+	var answered apierrors.APIStatus
+	switch {
+	case ctx.Err() != nil:
+		return errNoAnswer
+	case !errors.As(err, &answered):
+		v.away.Store(&until)
+	}
+	return err
+}
+
 func (v *Verdicts[V]) keep(key string, a Answer[V]) *entry[V] {
 	e := &entry[V]{Answer: a, until: v.clock.Now().Add(a.Fresh)}
 	in, out := v.yes, v.no
@@ -131,6 +166,18 @@ func (v *Verdicts[V]) keep(key string, a Answer[V]) *entry[V] {
 		in, out = v.no, v.yes
 	}
 	out.Remove(key)
-	in.Add(key, e, a.Fresh+a.Stale)
+	if in == v.no || v.room(key) {
+		in.Add(key, e, a.Fresh+a.Stale)
+	}
 	return e
+}
+
+// room takes room for one more verdict about the caller of a key, which begins with Caller.Key. Where there is none the verdict is good for this once.
+func (v *Verdicts[V]) room(key string) bool {
+	owner := key[:min(len(key), sha256.Size)]
+	if kept, ok := v.kept.Get(owner); ok {
+		return kept.(*rate.Limiter).AllowN(v.clock.Now(), 1)
+	}
+	v.kept.Add(owner, rate.NewLimiter(keptRate, keptBurst-1))
+	return true
 }

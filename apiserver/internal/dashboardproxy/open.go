@@ -24,6 +24,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -206,7 +207,7 @@ func (d *Dashboard) CheckReady() error {
 
 // Client returns a client that is good for the present call.
 func (d *Dashboard) Client() (dashboard.Client, error) {
-	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token})
+	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token, Room: edge.Hold})
 }
 
 // token reads the token of a cluster, empty where none is asked for. One that has Kubernetes check tokens gets none: the caller's is not for Ray.

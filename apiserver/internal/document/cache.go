@@ -29,14 +29,24 @@ const (
 )
 
 // Views are the encoded forms of one version of one object. The zero value is ready for use; it must not be copied after that.
-type Views struct {
-	entries [forms]atomic.Pointer[entry]
+type Views struct{ kept atomic.Pointer[entries] }
+
+// entries are apart from Views, which are part of an object: an entry that pointed to them would keep the object, of a version that may be gone.
+type entries [forms]atomic.Pointer[entry]
+
+// of returns the entries of v, which it makes if there are none.
+func (v *Views) of() *entries {
+	if kept := v.kept.Load(); kept != nil {
+		return kept
+	}
+	v.kept.CompareAndSwap(nil, &entries{})
+	return v.kept.Load()
 }
 
 type entry struct {
 	data  []byte
 	parts mem.BufferSlice // data as gRPC sends it; nil if nobody has asked for it by Parts
-	views *Views
+	views *entries
 	form  Form
 	// used gives the entry a second round before it goes.
 	used atomic.Bool
@@ -82,8 +92,9 @@ func (c *Cache) Parts(views *Views, form Form, encode func() ([]byte, error)) (*
 	return &e.parts, nil
 }
 
-func (c *Cache) get(views *Views, form Form, encode func() ([]byte, error), inParts bool) (*entry, error) {
-	if e := views.entries[form].Load(); e != nil {
+func (c *Cache) get(of *Views, form Form, encode func() ([]byte, error), inParts bool) (*entry, error) {
+	views := of.of()
+	if e := views[form].Load(); e != nil {
 		e.used.Store(true)
 		return e, nil
 	}
@@ -97,11 +108,11 @@ func (c *Cache) get(views *Views, form Form, encode func() ([]byte, error), inPa
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !views.entries[form].CompareAndSwap(nil, e) {
+	if !views[form].CompareAndSwap(nil, e) {
 		return e, nil
 	}
 	e.place = c.entries.PushBack(e)
-	c.size += len(data)
+	c.size += e.size()
 	for c.size > c.limit {
 		oldest := c.entries.Front().Value.(*entry)
 		if oldest.used.CompareAndSwap(true, false) {
@@ -115,10 +126,14 @@ func (c *Cache) get(views *Views, form Form, encode func() ([]byte, error), inPa
 
 // Forget drops what views hold, for a version that has been replaced.
 func (c *Cache) Forget(views *Views) {
+	kept := views.kept.Load()
+	if kept == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for form := range views.entries {
-		if e := views.entries[form].Load(); e != nil && e.place != nil {
+	for form := range kept {
+		if e := kept[form].Load(); e != nil && e.place != nil {
 			c.drop(e)
 		}
 	}
@@ -134,6 +149,11 @@ func (c *Cache) Size() int {
 func (c *Cache) drop(e *entry) {
 	c.entries.Remove(e.place)
 	e.place = nil
-	c.size -= len(e.data)
-	e.views.entries[e.form].Store(nil)
+	c.size -= e.size()
+	e.views[e.form].Store(nil)
 }
+
+// entryOverhead is what an entry takes besides its data, with its place and those of the other forms.
+const entryOverhead = 400
+
+func (e *entry) size() int { return cap(e.data) + entryOverhead }

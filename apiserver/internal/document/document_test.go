@@ -3,8 +3,10 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -15,7 +17,8 @@ import (
 
 // What all views hold together stays within the limit, and what is asked for again and again stays.
 func TestCacheIsBoundedInBytes(t *testing.T) {
-	c := NewCache(1000)
+	const limit = 10 * (100 + entryOverhead)
+	c := NewCache(limit)
 	var hot Views
 	encoded := 0
 	for n := range 500 {
@@ -27,7 +30,7 @@ func TestCacheIsBoundedInBytes(t *testing.T) {
 		if err != nil || len(data) != 100 {
 			t.Fatal(len(data), err)
 		}
-		if c.Size() > 1000 {
+		if c.Size() > limit {
 			t.Fatalf("after %d objects the cache holds %d bytes", n, c.Size())
 		}
 	}
@@ -38,13 +41,14 @@ func TestCacheIsBoundedInBytes(t *testing.T) {
 	if _, err := c.Get(&hot, ProtoFull, func() ([]byte, error) { encoded++; return nil, nil }); err != nil || encoded != 2 {
 		t.Errorf("forgotten views were kept: %d, %v", encoded, err)
 	}
-	if _, err := c.Get(&hot, ProtoBasic, func() ([]byte, error) { return make([]byte, 5000), nil }); err != nil || c.Size() > 1000 {
+	if _, err := c.Get(&hot, ProtoBasic, func() ([]byte, error) { return make([]byte, 2*limit), nil }); err != nil || c.Size() > limit {
 		t.Errorf("what is larger than the cache is kept: %d bytes, %v", c.Size(), err)
 	}
 }
 
 func TestCacheByManyAtOnce(t *testing.T) {
-	c := NewCache(5000)
+	const limit = 50 * (100 + entryOverhead)
+	c := NewCache(limit)
 	all := make([]Views, 100)
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -65,15 +69,43 @@ func TestCacheByManyAtOnce(t *testing.T) {
 	wg.Wait()
 	held := 0
 	for i := range all {
-		for f := range all[i].entries {
-			if e := all[i].entries[f].Load(); e != nil {
-				held += len(e.data)
+		for f := range all[i].of() {
+			if e := all[i].of()[f].Load(); e != nil {
+				held += e.size()
 			}
 		}
 	}
-	if held != c.Size() || held > 5000 {
+	if held != c.Size() || held > limit {
 		t.Errorf("views hold %d bytes, the cache counts %d", held, c.Size())
 	}
+}
+
+// What is kept of a version that is gone does not keep the object, whose JSON is many times as long as a short form of it.
+func TestCacheKeepsNoObjects(t *testing.T) {
+	type object struct {
+		Views Views
+		raw   []byte
+	}
+	c, gone := NewCache(0), make(chan struct{})
+	func() {
+		o := &object{raw: make([]byte, 1<<20)}
+		runtime.AddCleanup(o, func(int) { close(gone) }, 0)
+		if _, err := c.Get(&o.Views, JSONBasic, func() ([]byte, error) { return []byte("{}"), nil }); err != nil || len(o.raw) == 0 {
+			t.Fatal(err)
+		}
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-gone:
+			if c.Size() == 0 {
+				t.Error("nothing is kept")
+			}
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Error("the object is kept")
 }
 
 // An object as a field that was not parsed is an ordinary message to the client.

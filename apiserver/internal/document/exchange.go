@@ -14,6 +14,8 @@ type Exchange struct {
 	Tree map[string]any
 	// Mistakes are those in its text.
 	Mistakes field.ErrorList
+	// Text says that the answer is made YAML, or indented, which takes many times its length of memory.
+	Text bool
 
 	// Objects are the JSON of the objects in the answer, which its message does not have. The bytes are shared.
 	Objects [][]byte

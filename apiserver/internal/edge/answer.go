@@ -4,87 +4,90 @@ import (
 	"context"
 	"net"
 	"runtime"
-	"slices"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
-// answerPart is how much of an answer a client has Options.StallTime for. A shorter one is left to the connection: clients take as much at once.
-const answerPart = 64 << 10
-
-// deliver sends the answer of a unary call. A long one is in flight, with its bytes, until the client has taken it: to gRPC it is sent once it stands in
-// a queue, where it would stay for as long as the connection. A client that takes nothing for too long loses its connection, since nothing less empties
-// the queue. Of an answer that is compressed it is not known what is taken.
-func (e *Edge) deliver(ctx context.Context, s grpc.ServerStream, v *Visit, answer any) error {
+// send sends the answer of a unary call, and calls leave when gRPC has written all of it or the connection has ended. Until then gRPC holds the answer in
+// a queue, maybe long after the handler has returned. The answer is not compressed: gRPC would hold a copy that nobody counts.
+func send(s grpc.ServerStream, answer any, leave func()) error {
 	m, ok := answer.(proto.Message)
-	if !ok || proto.Size(m) <= answerPart {
+	if !ok {
+		leave()
 		return s.SendMsg(answer)
 	}
-	if err := v.Body(ctx, int64(proto.Size(m))); err != nil {
-		return e.refuse(ctx, err)
-	}
-	data, err := proto.Marshal(m)
+	_ = grpc.SetSendCompressor(s.Context(), encoding.Identity)
+	ready := m.ProtoReflect().GetUnknown() // encoded already, and sent without a copy
+	m.ProtoReflect().SetUnknown(nil)
+	head := mem.DefaultBufferPool().Get(proto.Size(m))
+	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend((*head)[:0], m)
 	if err != nil {
+		leave()
 		return status.Error(codes.Internal, "the answer cannot be encoded")
 	}
-	var parts mem.BufferSlice
-	whole := len(data) / answerPart // what is behind is a shorter answer again
-	taken := make(taking, whole+1)
-	for part := range slices.Chunk(data, answerPart) {
-		parts = append(parts, mem.NewBuffer(&part, taken))
+	*head = encoded
+	f := &flight{leave: sync.OnceFunc(leave)}
+	f.parts.Store(1) // of this function
+	parts := f.add(f.add(nil, head, reused{f}), (*[]byte)(&ready), f)
+	f.stop = context.AfterFunc(ended(s.Context()), f.leave)
+	err = s.SendMsg(parts)
+	if err != nil {
+		f.parts.Store(1)
 	}
-	if err := s.SendMsg(parts); err != nil {
-		return err
-	}
-	for range whole {
-		select {
-		case <-taken:
-		case <-s.Context().Done():
-			return s.Context().Err()
-		case <-time.After(e.StallTime):
-			e.closeConn(ctx)
-			return e.refuse(ctx, ErrNotTaken)
-		}
-	}
-	return nil
+	f.Put(nil)
+	return err
 }
 
-// taking is the pool that buffers of an answer go to once they have been written, and tells of each.
-type taking chan struct{}
+// flight is an answer on its way: the pool that its parts go back to once they have been written.
+type flight struct {
+	parts atomic.Int32
+	leave func() // called once, however often it is called
+	stop  func() bool
+}
+
+// add adds a part. Short ones do not go back to a pool, and are not waited for.
+func (f *flight) add(parts mem.BufferSlice, data *[]byte, pool mem.BufferPool) mem.BufferSlice {
+	if len(*data) == 0 {
+		return parts
+	}
+	if !mem.IsBelowBufferPoolingThreshold(cap(*data)) {
+		f.parts.Add(1)
+	}
+	return append(parts, mem.NewBuffer(data, pool))
+}
 
 // Get implements mem.BufferPool. Nobody takes from it.
-func (taking) Get(length int) *[]byte { return new(make([]byte, length)) }
+func (*flight) Get(length int) *[]byte { return new(make([]byte, length)) }
 
 // Put implements mem.BufferPool.
-func (t taking) Put(*[]byte) {
-	select {
-	case t <- struct{}{}:
-	default: // all have been told of
+func (f *flight) Put(*[]byte) {
+	if f.parts.Add(-1) == 0 {
+		f.stop()
+		f.leave()
 	}
 }
 
-// Listener returns l with connections that the edge can close.
-func (e *Edge) Listener(l net.Listener) net.Listener { return listener{l, &e.conns} }
+// reused is a flight whose part comes from gRPC's pool.
+type reused struct{ *flight }
 
-func (e *Edge) closeConn(ctx context.Context) {
-	if p, ok := peer.FromContext(ctx); ok {
-		if c, ok := e.conns.Load(p.Addr.String()); ok {
-			_ = c.(net.Conn).Close()
-		}
-	}
+// Put implements mem.BufferPool.
+func (r reused) Put(data *[]byte) {
+	mem.DefaultBufferPool().Put(data)
+	r.flight.Put(nil)
 }
 
-type listener struct {
-	net.Listener
-	conns *sync.Map // net.Conn by remote address
-}
+// Listener returns l with connections of which the edge knows when they end.
+func (e *Edge) Listener(l net.Listener) net.Listener { return listener{l} }
+
+type listener struct{ net.Listener }
 
 // Accept implements net.Listener.
 func (l listener) Accept() (net.Conn, error) {
@@ -92,14 +95,39 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := conn{c, l.conns}
-	l.conns.Store(c.RemoteAddr().String(), own)
-	return own, nil
+	ctx, end := context.WithCancel(context.Background())
+	return conn{c, addr{c.RemoteAddr(), ctx}, end}, nil
 }
 
 type conn struct {
 	net.Conn
-	conns *sync.Map
+	remote addr
+	end    func()
+}
+
+// RemoteAddr implements net.Conn.
+func (c conn) RemoteAddr() net.Addr { return c.remote }
+
+// Close implements net.Conn.
+func (c conn) Close() error {
+	c.end()
+	return c.Conn.Close()
+}
+
+// addr is the address of a client, by which its calls find out that the connection has ended.
+type addr struct {
+	net.Addr
+	ended context.Context
+}
+
+// ended is done when the connection of a gRPC call has ended; of a connection that is not the edge's, when the call has ended.
+func ended(ctx context.Context) context.Context {
+	if p, ok := peer.FromContext(ctx); ok {
+		if a, ok := p.Addr.(addr); ok {
+			return a.ended
+		}
+	}
+	return ctx
 }
 
 // Write implements net.Conn. It lets others go first: gRPC writes as soon as it has a thousand bytes, and so once for each of many watchers that an event
@@ -107,10 +135,4 @@ type conn struct {
 func (c conn) Write(p []byte) (int, error) {
 	runtime.Gosched()
 	return c.Conn.Write(p)
-}
-
-// Close implements net.Conn.
-func (c conn) Close() error {
-	c.conns.CompareAndDelete(c.RemoteAddr().String(), c)
-	return c.Conn.Close()
 }

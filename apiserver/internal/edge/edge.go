@@ -2,12 +2,13 @@ package edge
 
 import (
 	"context"
+	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
+	"k8s.io/utils/lru"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -31,14 +32,32 @@ type Options struct {
 	MaxBody int
 }
 
+// Limits of what needs no credentials, for each address that it comes from. There is none in total: what asks for health must get in whatever others do.
+var openLimits = Limits{CallerCalls: 50, CallerLong: 50, CallerRate: 100, CallerBurst: 200}
+
+// Limits of credentials that nobody has said anything about yet, for each address that they come from: each is a question to the API server.
+const (
+	unknownRate  = 100
+	unknownBurst = 500
+)
+
+// Where there is no room for the longest request, so many calls at once may receive theirs, within a time.
+const (
+	crampedPlaces = 8
+	crampedTime   = time.Second
+)
+
 // Edge is the one place where calls come in. Its metric counts the calls that it refuses.
 type Edge struct {
 	Options
 	prometheus.Collector
-	room         *room
-	unidentified chan struct{}
-	refused      *prometheus.CounterVec
-	conns        sync.Map // see Listener
+	room, open *room
+	// unidentified are the places of calls that wait for the API server to say whose they are, renewed those of callers of whom there is an old verdict.
+	unidentified, renewed chan struct{}
+	// cramped are the places of calls whose body is received although there is no room for the longest.
+	cramped chan struct{}
+	unknown *lru.Cache // address -> *rate.Limiter
+	refused *prometheus.CounterVec
 }
 
 // New returns an Edge.
@@ -49,11 +68,12 @@ func New(o Options) *Edge {
 	if o.BodyTime == 0 {
 		o.BodyTime = 10 * time.Second
 	}
-	e := &Edge{Options: o, room: newRoom(o.Limits), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+	e := &Edge{Options: o, room: newRoom(o.Limits), open: newRoom(openLimits), unknown: lru.New(maxRates), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "raygate_apiserver_edge_refused_total", Help: "Calls refused before their body was read.",
 	}, []string{"transport", "code"})}
 	e.Collector = e.refused
-	e.unidentified = make(chan struct{}, min(e.room.limits.Unidentified, 1<<16))
+	places := min(e.room.limits.Unidentified, 1<<16)
+	e.unidentified, e.renewed, e.cramped = make(chan struct{}, places), make(chan struct{}, places), make(chan struct{}, crampedPlaces)
 	return e
 }
 
@@ -64,25 +84,53 @@ func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.C
 	if err != nil {
 		return ctx, nil, err
 	}
-	v, err := e.room.enter(caller.Name(), long)
+	return enter(authn.WithCaller(ctx, caller), e.room, caller.Name(), long)
+}
+
+func enter(ctx context.Context, r *room, caller string, long bool) (context.Context, *Visit, error) {
+	v, err := r.enter(caller, long)
 	if err != nil {
 		return ctx, nil, err
 	}
-	return authn.WithCaller(ctx, caller), v, nil
+	return withVisit(ctx, v), v, nil
 }
 
+// identify asks the API server where nothing fresh is known. Callers of whom there is an old verdict have places of their own, and the old verdict stands
+// when these are taken, so that made-up credentials keep nobody out.
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
 	caller, err := e.Identifier.Known(r)
 	if caller != nil || err != nil {
 		return caller, err
 	}
+	old, asks := e.Identifier.Old(r)
+	places := e.renewed
+	if old == nil {
+		places = e.unidentified
+	}
+	if old == nil && asks {
+		if delay := reserve(e.unknown, host(r.RemoteAddr), unknownRate, unknownBurst); delay > 0 {
+			return nil, full("OVERLOADED", "your address sends more new credentials a second than it may", delay)
+		}
+	}
 	select {
-	case e.unidentified <- struct{}{}:
-		defer func() { <-e.unidentified }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	default:
+		if old != nil {
+			return old, nil
+		}
 		return nil, full("OVERLOADED", "too many calls wait for Kubernetes to say whose they are", time.Second)
 	}
 	return e.Identifier.Identify(ctx, r)
+}
+
+// host is the address of a client without its port.
+func host(address string) string {
+	name, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return name
 }
 
 // Refused counts a refusal, for the metrics.

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -23,10 +24,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Errors that end streams, and the connections of ErrNotTaken.
+// Errors that end streams.
 var (
-	// ErrNotTaken is for a client that has asked and does not take the answer.
-	ErrNotTaken = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", Message: "the client has taken nothing of the answer for too long"}
 	// ErrStalled is for a client that takes nothing.
 	ErrStalled = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", Message: "the client has taken nothing for too long: connect again and resume with the last resume_token"}
 	// ErrStreamAge is for a stream that is as old as it may be.
@@ -84,6 +83,7 @@ func headerOf(ctx context.Context, method string, md metadata.MD) *http.Request 
 		r.Header[http.CanonicalHeaderKey(key)] = values
 	}
 	if p, ok := peer.FromContext(ctx); ok {
+		r.RemoteAddr = p.Addr.String()
 		if info, ok := p.AuthInfo.(credentials.TLSInfo); ok {
 			r.TLS = &info.State
 		}
@@ -119,16 +119,19 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 
 // enter is Enter for a gRPC call.
 func (r registrar) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
+	long := MethodOf(method).Long
 	if isOpen(method) {
-		v, err := r.edge.room.enter("", MethodOf(method).Long)
-		return ctx, v, err
+		from := ""
+		if p, ok := peer.FromContext(ctx); ok {
+			from = p.Addr.String()
+		}
+		return enter(ctx, r.edge.open, host(from), long)
 	}
 	if c := authn.CallerFrom(ctx); c != nil { // the tap knew
-		v, err := r.edge.room.enter(c.Name(), MethodOf(method).Long)
-		return ctx, v, err
+		return enter(ctx, r.edge.room, c.Name(), long)
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	return r.edge.Enter(ctx, headerOf(ctx, method, md), MethodOf(method).Long)
+	return r.edge.Enter(ctx, headerOf(ctx, method, md), long)
 }
 
 // unaryHandler reads the request of a unary method once the call has a caller and room.
@@ -139,38 +142,59 @@ func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 		if err != nil {
 			return r.edge.refuse(s.Context(), err)
 		}
-		defer visit.Leave()
-		body, err := r.edge.receive(s, visit)
+		answer, err := r.call(ctx, m, impl, s, visit)
 		if err != nil {
-			return r.edge.refuse(ctx, err)
-		}
-		var badBody error // which the interceptors, further in, do not see
-		answer, err := m.Handler(impl, ctx, func(into any) error { badBody = body.decode(into); return badBody }, r.unary)
-		switch {
-		case badBody != nil:
-			return r.edge.refuse(ctx, badBody)
-		case err != nil:
+			visit.Leave()
 			return err
 		}
-		return r.edge.deliver(ctx, s, visit, answer)
+		return send(s, answer, visit.Leave)
 	}
 }
 
-// receive reads the one message of a unary call, within a time and with room for it.
+func (r registrar) call(ctx context.Context, m grpc.MethodDesc, impl any, s grpc.ServerStream, visit *Visit) (any, error) {
+	body, err := r.edge.receive(s, visit)
+	if err != nil {
+		return nil, r.edge.refuse(ctx, err)
+	}
+	var badBody error // which the interceptors, further in, do not see
+	answer, err := m.Handler(impl, ctx, func(into any) error { badBody = body.decode(ctx, into); return badBody }, r.unary)
+	if badBody != nil {
+		return nil, r.edge.refuse(ctx, badBody)
+	}
+	return answer, err
+}
+
+// receive reads the one message of a unary call, within a time and with room for it. How long it is shows only when it has come: when there is no room for
+// the longest, few calls at once receive theirs all the same, within little time, and it counts when it is there.
 func (e *Edge) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
-	if err := v.Body(s.Context(), int64(e.MaxBody)); err != nil {
+	if v.try(int64(e.MaxBody)) {
+		body, err := receiveWithin(s, e.BodyTime)
+		v.Shrink(int64(len(body.data)))
+		return body, err
+	}
+	select {
+	case e.cramped <- struct{}{}:
+	case <-s.Context().Done():
+		return nil, s.Context().Err()
+	}
+	body, err := receiveWithin(s, min(e.BodyTime, crampedTime))
+	<-e.cramped
+	if err != nil {
 		return nil, err
 	}
+	return body, v.Body(s.Context(), int64(len(body.data)))
+}
+
+func receiveWithin(s grpc.ServerStream, patience time.Duration) (*rawBody, error) {
 	body, got := &rawBody{}, make(chan error, 1)
 	go func() { got <- s.RecvMsg(body) }()
-	timer := time.NewTimer(e.BodyTime)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case err := <-got:
-		v.Shrink(int64(len(body.data)))
 		return body, err
 	case <-timer.C: // returning from the handler ends the stream, and with it the RecvMsg
-		return nil, &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
+		return &rawBody{}, &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
 	}
 }
 
@@ -240,7 +264,7 @@ func (w *watchedStream) RecvMsg(into any) error {
 	if err := w.ServerStream.RecvMsg(body); err != nil {
 		return err
 	}
-	if err := body.decode(into); err != nil {
+	if err := body.decode(w.ctx, into); err != nil {
 		return w.edge.refuse(w.ctx, err)
 	}
 	return nil
@@ -256,15 +280,22 @@ type rawBody struct{ data []byte }
 
 // decode refuses what is no message of the type, and fields that the type does not have: to drop one would be to do something else than was asked. Only the
 // API that is frozen does so, as its clients expect.
-func (b *rawBody) decode(into any) error {
+func (b *rawBody) decode(ctx context.Context, into any) error {
 	m, ok := into.(proto.Message)
 	if !ok {
 		return &rpcstatus.Error{Code: codes.Internal, Reason: "INTERNAL", Message: "not a message"}
 	}
 	data := b.data
 	b.data = nil
+	n := values(data, m.ProtoReflect().Descriptor(), maxValues+1)
+	if n > maxValues {
+		return malformed("the request has more than %d values", maxValues)
+	}
+	if err := Hold(ctx, int64(n)*valueSize); err != nil {
+		return err
+	}
 	if err := proto.Unmarshal(data, m); err != nil {
-		return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: "the request is not a " + string(m.ProtoReflect().Descriptor().FullName()), Reason: "MALFORMED_BODY"}}}
+		return malformed("the request is not a %s", m.ProtoReflect().Descriptor().FullName())
 	}
 	if ignoresUnknown(m.ProtoReflect().Descriptor()) {
 		return nil
@@ -275,7 +306,11 @@ func (b *rawBody) decode(into any) error {
 	return nil
 }
 
-// rawCodec leaves requests as they are, for decode, and answers whose delivery is watched; all else is that of gRPC's own codec for protobuf.
+func malformed(format string, args ...any) error {
+	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: fmt.Sprintf(format, args...), Reason: "MALFORMED_BODY"}}}
+}
+
+// rawCodec leaves requests as they are, for decode, and answers that are encoded already; all else is that of gRPC's own codec for protobuf.
 type rawCodec struct{}
 
 // Name implements encoding.CodecV2.

@@ -7,10 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
-	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/utils/lru"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -20,7 +19,8 @@ type Limits struct {
 	// Calls that are short, and calls that stay open (watches, waiting), at once.
 	Calls, CallerCalls int
 	Long, CallerLong   int
-	// Bytes of request bodies that are being read or worked on, and of long answers until they are taken.
+	// Bytes that are held for callers: request bodies with what is made of them, what dashboards answer, and answers until they are taken. One caller gets
+	// CallerBytes at most, and beyond little no more than a quarter of what is free, so that many greedy callers leave something to the next one.
 	Bytes, CallerBytes int64
 	// CallerRate is how many calls a second each caller may begin in the long run, and CallerBurst how many at once.
 	CallerRate  float64
@@ -30,30 +30,35 @@ type Limits struct {
 }
 
 const (
-	// bodyPatience is how long a call waits for room for its body.
-	bodyPatience = 5 * time.Second
-	// maxRates and rateLife bound the token buckets that are kept of callers without a call in flight.
+	// bytesPatience is how long a call waits for room for bytes. One that holds more than waitingBytes already does not wait: such calls would wait for each
+	// other.
+	bytesPatience = 5 * time.Second
+	waitingBytes  = 1 << 20
+	// freeShare is which part of what is free one caller may have, littleBytes what each may have in any case.
+	freeShare   = 4
+	littleBytes = 512 << 10
+	// maxRates bounds the token buckets that are kept; the one that was used least recently goes first.
 	maxRates = 10000
-	rateLife = time.Minute
 )
 
 // room counts what is in flight.
 type room struct {
 	limits Limits
-	bytes  *semaphore.Weighted
-	rates  *cache.LRUExpireCache // caller -> *rate.Limiter
+	rates  *lru.Cache // caller -> *rate.Limiter
 
 	mu      sync.Mutex
 	total   counts
 	callers map[string]*callerRoom // those with a call in flight
+	freed   chan struct{}          // closed and replaced when bytes become free while somebody waits
+	waiting int
 }
 
-type counts struct{ short, long int }
-
-type callerRoom struct {
-	counts
-	bytes *semaphore.Weighted
+type counts struct {
+	short, long int
+	bytes       int64
 }
+
+type callerRoom struct{ counts }
 
 func newRoom(l Limits) *room {
 	for n, fallback := range map[*int]int{&l.Calls: math.MaxInt, &l.CallerCalls: math.MaxInt, &l.Long: math.MaxInt, &l.CallerLong: math.MaxInt, &l.Unidentified: math.MaxInt} {
@@ -62,7 +67,7 @@ func newRoom(l Limits) *room {
 		}
 	}
 	l.Bytes, l.CallerBytes = cmp.Or(max(l.Bytes, 0), 512<<20), cmp.Or(max(l.CallerBytes, 0), 64<<20)
-	return &room{limits: l, bytes: semaphore.NewWeighted(l.Bytes), rates: cache.NewLRUExpireCache(maxRates), callers: map[string]*callerRoom{}}
+	return &room{limits: l, rates: lru.New(maxRates), callers: map[string]*callerRoom{}, freed: make(chan struct{})}
 }
 
 // full is RESOURCE_EXHAUSTED with a hint when to try again.
@@ -76,7 +81,7 @@ type Visit struct {
 	caller string
 	own    *callerRoom
 	long   bool
-	bytes  int64
+	bytes  int64 // with room.mu held
 }
 
 // enter takes a place for a call of caller, or says that there is none.
@@ -88,7 +93,7 @@ func (r *room) enter(caller string, long bool) (*Visit, error) {
 	defer r.mu.Unlock()
 	c := r.callers[caller]
 	if c == nil {
-		c = &callerRoom{bytes: semaphore.NewWeighted(r.limits.CallerBytes)}
+		c = &callerRoom{}
 	}
 	switch {
 	case long && c.long >= r.limits.CallerLong:
@@ -111,19 +116,28 @@ func (r *room) pace(caller string) error {
 	if r.limits.CallerRate <= 0 {
 		return nil
 	}
-	var bucket *rate.Limiter
-	if kept, ok := r.rates.Get(caller); ok {
-		bucket = kept.(*rate.Limiter)
-	} else {
-		bucket = rate.NewLimiter(rate.Limit(r.limits.CallerRate), max(r.limits.CallerBurst, 1))
-		r.rates.Add(caller, bucket, rateLife)
-	}
-	turn := bucket.Reserve()
-	if delay := turn.Delay(); delay > 0 {
-		turn.Cancel()
+	delay := reserve(r.rates, caller, rate.Limit(r.limits.CallerRate), max(r.limits.CallerBurst, 1))
+	if delay > 0 {
 		return full("RATE_LIMITED", "you send more calls a second than one caller may", delay)
 	}
 	return nil
+}
+
+// reserve takes a token from the bucket of key, or returns how long there is none.
+func reserve(buckets *lru.Cache, key string, limit rate.Limit, burst int) time.Duration {
+	var bucket *rate.Limiter
+	if kept, ok := buckets.Get(key); ok { // two first calls at once may both make one
+		bucket = kept.(*rate.Limiter)
+	} else {
+		bucket = rate.NewLimiter(limit, burst)
+		buckets.Add(key, bucket)
+	}
+	turn := bucket.Reserve()
+	delay := turn.Delay()
+	if delay > 0 {
+		turn.Cancel()
+	}
+	return delay
 }
 
 // Leave gives everything back.
@@ -146,35 +160,130 @@ func (c *counts) add(long bool, n int) {
 	}
 }
 
-// Body takes room for the n bytes of a request, or of an answer in place of that, first of the caller's and then of everybody's, and waits for it a little.
+// Body takes room for n bytes in place of what the call holds, and waits for it a little.
 func (v *Visit) Body(ctx context.Context, n int64) error {
 	v.Shrink(0)
-	n = min(n, v.room.limits.CallerBytes, v.room.limits.Bytes)
-	if err := acquire(ctx, v.own.bytes, n); err != nil {
+	return v.hold(ctx, min(n, v.room.limits.CallerBytes, v.room.limits.Bytes/2))
+}
+
+// try takes room for n bytes, or as many as one caller may have, if there is room at once.
+func (v *Visit) try(n int64) bool {
+	r := v.room
+	n = min(n, r.limits.CallerBytes, r.limits.Bytes)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fits := r.fits(v, n)
+	if fits {
+		r.count(v, n)
+	}
+	return fits
+}
+
+// Shrink gives back what the call holds beyond n bytes.
+func (v *Visit) Shrink(n int64) {
+	r := v.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v.bytes <= n {
+		return
+	}
+	r.count(v, n-v.bytes)
+	if r.waiting > 0 {
+		close(r.freed)
+		r.freed = make(chan struct{})
+	}
+}
+
+// hold takes room for n bytes more.
+func (v *Visit) hold(ctx context.Context, n int64) error {
+	r := v.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.fits(v, n): // the usual case, without a timer
+		r.count(v, n)
+		return nil
+	case v.bytes+n > r.limits.CallerBytes:
+		return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the call needs more memory than one caller may have: ask for less at once"}
+	}
+	var late <-chan time.Time
+	if v.bytes <= waitingBytes {
+		timer := time.NewTimer(bytesPatience)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for late != nil && !r.fits(v, n) {
+		freed := r.freed
+		r.waiting++
+		r.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			late = nil
+		case <-late:
+			late = nil
+		}
+		r.mu.Lock()
+		r.waiting--
+	}
+	switch {
+	case r.fits(v, n):
+		r.count(v, n)
+		return nil
+	case v.own.bytes+n > r.limits.CallerBytes:
 		return full("TOO_MANY_BYTES", "you have as many bytes in flight as one caller may", time.Second)
 	}
-	if err := acquire(ctx, v.room.bytes, n); err != nil {
-		v.own.bytes.Release(n)
-		return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
-	}
-	v.bytes = n
-	return nil
+	return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
 }
 
-// Shrink gives back what the body, now that it is read, does not need: its length was not known.
-func (v *Visit) Shrink(n int64) {
-	if spare := v.bytes - n; spare > 0 {
-		v.own.bytes.Release(spare)
-		v.room.bytes.Release(spare)
-		v.bytes = n
+// fits tells whether a call may hold n bytes more. An eighth is for callers who hold little: however many greedy ones there are, a short answer has room.
+func (r *room) fits(v *Visit, n int64) bool {
+	own, free := v.own.bytes+n, r.limits.Bytes-r.total.bytes
+	switch {
+	case own > r.limits.CallerBytes || n > free:
+		return false
+	case own <= littleBytes || r.limits.CallerBytes >= r.limits.Bytes:
+		return true
+	}
+	return own <= (free-r.limits.Bytes/8)/freeShare
+}
+
+func (r *room) count(v *Visit, n int64) {
+	v.bytes += n
+	v.own.bytes += n
+	r.total.bytes += n
+}
+
+type visitKey struct{}
+
+func withVisit(ctx context.Context, v *Visit) context.Context {
+	return context.WithValue(ctx, visitKey{}, v)
+}
+
+// Hold takes room for n bytes that the call of ctx is about to hold for its caller, until the call ends. It waits for room a little. A context without a
+// call, as in tests, has room for everything.
+func Hold(ctx context.Context, n int64) error {
+	v, ok := ctx.Value(visitKey{}).(*Visit)
+	if !ok {
+		return nil
+	}
+	return v.hold(ctx, n)
+}
+
+// Shrink gives back what the call of ctx holds beyond n bytes.
+func Shrink(ctx context.Context, n int64) {
+	if v, ok := ctx.Value(visitKey{}).(*Visit); ok {
+		v.Shrink(n)
 	}
 }
 
-func acquire(ctx context.Context, s *semaphore.Weighted, n int64) error {
-	if s.TryAcquire(n) {
-		return nil // the usual case, without a timer
+// Held is how many bytes the call of ctx holds.
+func Held(ctx context.Context) int64 {
+	v, ok := ctx.Value(visitKey{}).(*Visit)
+	if !ok {
+		return 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
-	defer cancel()
-	return s.Acquire(ctx, n)
+	v.room.mu.Lock()
+	defer v.room.mu.Unlock()
+	return v.bytes
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -29,6 +30,10 @@ const (
 	// eventPage is how many events are read at once, maxEvents how many are looked at.
 	eventPage = 500
 	maxEvents = 5000
+	// podPage is how many Pods are read at once.
+	podPage = 200
+	// leanPod and leanEvent are about how many bytes are kept of a Pod and of an event.
+	leanPod, leanEvent = 4 << 10, 3 << 10
 )
 
 // EventsRequest is the request of Events.
@@ -81,15 +86,19 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 	var all []corev1.Event
 	o := metav1.ListOptions{FieldSelector: selector.String(), Limit: eventPage}
 	for seen := 0; seen < maxEvents; seen += eventPage {
+		held := edge.Held(ctx)
 		var page corev1.EventList
 		if err := r.Core.Get().Namespace(namespace).Resource("events").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&page); err != nil {
 			return nil, err
 		}
+		before := len(all)
 		for i := range page.Items {
 			if keep(&page.Items[i]) {
 				all = append(all, page.Items[i])
+				all[len(all)-1].Annotations, all[len(all)-1].ManagedFields = nil, nil
 			}
 		}
+		edge.Shrink(ctx, held+leanEvent*int64(len(all)-before))
 		if o.Continue = page.Continue; o.Continue == "" {
 			break
 		}
@@ -119,15 +128,21 @@ func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, er
 		selector = labels.Set{rayv1.LabelOriginatedFromCRName: item.Name, rayv1.LabelOriginatedFromCRD: item.Kind}
 	}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		page := &corev1.PodList{}
-		return page, r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(page)
+		held, page := edge.Held(ctx), &corev1.PodList{}
+		err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(page)
+		for i := range page.Items {
+			p := &page.Items[i] // who they are and how they are is all that is looked at
+			p.Spec, p.Annotations, p.ManagedFields = corev1.PodSpec{}, nil, nil
+		}
+		if err == nil {
+			edge.Shrink(ctx, held+leanPod*int64(len(page.Items)))
+		}
+		return page, err
 	})
-	pages.PageBufferSize = 1
+	pages.PageSize, pages.PageBufferSize = podPage, 0
 	var all []corev1.Pod
 	err := pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
-		pod := o.(*corev1.Pod)
-		pod.ManagedFields = nil
-		all = append(all, *pod)
+		all = append(all, *o.(*corev1.Pod))
 		return nil
 	})
 	if apierrors.IsForbidden(err) {

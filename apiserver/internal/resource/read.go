@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/filter"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -64,6 +65,9 @@ type ListRequest interface {
 	GetView() string
 }
 
+// textTimes is how many times shorter a page is that is made YAML, or indented.
+const textTimes = 8
+
 // List fills in resp with a page of objects.
 func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message) error {
 	o, full, err := r.listOptions(ctx, req)
@@ -76,6 +80,15 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	st, err := r.In(req.GetNamespace())
 	if err != nil {
 		return err
+	}
+	rest, times := document.ExchangeOf(ctx), 1
+	if rest != nil && rest.Text {
+		times = textTimes
+	}
+	form := formOf(rest != nil, full)
+	o.Size = func(item *store.Item) int {
+		data, _ := r.encoded(item, form) // an error comes again when the page is made
+		return times * len(data)
 	}
 	page, err := st.List(ctx, o)
 	if err != nil {

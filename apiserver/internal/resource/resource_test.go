@@ -320,3 +320,41 @@ func TestBasicView(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// sizing is a store that keeps how long objects are said to be.
+type sizing struct {
+	many
+	size *int
+}
+
+func (s sizing) List(_ context.Context, o store.ListOptions) (*store.Page, error) {
+	*s.size = o.Size(s.page.Items[0])
+	return s.page, nil
+}
+
+// A page ends by the bytes of what is sent, and earlier where more is made of it in memory.
+func TestPagesGoByWhatIsSent(t *testing.T) {
+	item, err := store.ParseItem(fmt.Appendf(nil, `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"c","resourceVersion":"1"},"spec":{"rayVersion":"2.52.0","headGroupSpec":{"template":{"metadata":{"annotations":{"a":%q}}}}}}`, strings.Repeat("x", 10000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	r := clusters(Options{In: only(sizing{many{page: &store.Page{Items: []*store.Item{item}}}, &size}), Authorizer: authz.AllowAll{}, Views: document.NewCache(0)})
+	of := func(view string, rest *document.Exchange) int {
+		ctx := t.Context()
+		if rest != nil {
+			ctx = document.WithExchange(ctx, rest)
+		}
+		if err := r.List(ctx, &raygatev2.ListClustersRequest{View: view}, &raygatev2.ListClustersResponse{}); err != nil {
+			t.Fatal(err)
+		}
+		return size
+	}
+	json := of("FULL", &document.Exchange{})
+	if json != len(item.JSON()) || of("BASIC", &document.Exchange{}) > 1000 || of("BASIC", nil) > 1000 || of("FULL", nil) < 10000 || of("FULL", nil) > json {
+		t.Errorf("a full object has %d bytes, a basic one %d", json, of("BASIC", nil))
+	}
+	if got := of("FULL", &document.Exchange{Text: true}); got != textTimes*json {
+		t.Errorf("in YAML an object of %d bytes counts %d", json, got)
+	}
+}

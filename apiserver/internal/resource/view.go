@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
 )
@@ -30,6 +31,13 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 			return err
 		}
 		size += len(encoded[n]) + 16
+	}
+	copies := int64(1) // as it is kept, and by gRPC once more as it is put together
+	if rest == nil {
+		copies = 2
+	}
+	if err := edge.Hold(ctx, copies*int64(size)); err != nil {
+		return err
 	}
 	if rest != nil {
 		rest.Field, rest.Objects = field, encoded

@@ -15,6 +15,9 @@ import (
 // maxObject is the longest body of an object in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
 const maxObject = 3 << 20
 
+// decodedCopies is about how many times the length of a body is held once it has been decoded.
+const decodedCopies = 8
+
 // ReadObject reads the body of a request, an object, for which there must be room.
 func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
@@ -29,7 +32,7 @@ func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, vis
 	case length < 0:
 		length = maxObject
 	}
-	if err := visit.Body(ctx, length); err != nil {
+	if err := visit.Body(ctx, decodedCopies*length); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxObject))
@@ -39,7 +42,7 @@ func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, vis
 	if err != nil {
 		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
 	}
-	visit.Shrink(int64(len(data)))
+	visit.Shrink(decodedCopies * int64(len(data)))
 	LiftReadLimit(w)
 	return data, nil
 }

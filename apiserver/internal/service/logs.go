@@ -5,15 +5,16 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
 const (
-	// maxPart bounds one message of a log.
-	maxPart = 64 << 10
+	// maxPart bounds one message of a log, and logRoom is what a log that is being sent holds: some parts on their way, and the buffers of both sides.
+	maxPart = 32 << 10
+	logRoom = 192 << 10
 	// patience is how many attempts in a row to read a log may fail: some five minutes of one that is followed, a second of another.
 	patience, shortPatience = 25, 2
 	// rayLogLimit is how much of a log Ray returns at once; of a longer one it is the end, with a note on top.
@@ -80,7 +81,7 @@ func (s *logSender) Write(p []byte) (int, error) {
 
 var errEnough = errors.New("enough of the log")
 
-// driverLog sends the log of a Ray job. Ray gives a log as a whole, or from its beginning as it grows.
+// driverLog sends the log of a Ray job. Ray gives a log as a whole, or from its beginning as it grows. Neither is held here.
 func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, out *logSender) error {
 	job, err := c.GetJob(ctx, id)
 	if err != nil {
@@ -105,45 +106,131 @@ func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, o
 	if q.follow && !final {
 		return rest(out)
 	}
-	text, err := c.JobLogs(ctx, id)
-	switch whole := len(text) < rayLogLimit; {
-	case err == nil && whole: // not as a stream, which Ray ends seconds after its last byte
-		_, err = io.WriteString(out, text)
+	log, err := c.JobLogs(ctx, id)
+	if err != nil {
+		if final {
+			return rest(out)
+		}
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	switch {
+	case log.AtMost >= 0 && log.AtMost < rayLogLimit: // all of it, and not as a stream, which Ray ends seconds after its last byte
+		_, err = io.Copy(out, log)
 		return err
 	case final:
 		return rest(out)
-	case err != nil:
+	}
+	end := &logEnd{}
+	if _, err := io.Copy(end, log); err != nil {
 		return err
 	}
-	return rest(markOf(text, out, failing{errEnough}))
+	return rest(end.mark(out, failing{errEnough}))
 }
 
-// endOfLog sends the last lines of a log, and if the job goes on and is followed, the rest of it.
+// endOfLog sends the last lines of a log, and if the job goes on and is followed, the rest of it. The log is read twice, so that it is not held: the first
+// time its lines are counted.
 func endOfLog(ctx context.Context, c dashboard.Client, id string, lines int, follow bool, rest func(io.Writer) error, out *logSender) error {
-	text, err := c.JobLogs(ctx, id)
-	if err != nil {
+	var counted lineCount
+	if _, err := copyLog(ctx, c, id, &counted); err != nil {
 		return err
 	}
-	whole := len(text) < rayLogLimit
-	start := len(text) - len(lastLines(text, lines))
-	out.next, out.lost = int64(start), !whole
-	if _, err := io.WriteString(out, text[start:]); err != nil || !follow {
+	end := &logEnd{}
+	n, err := copyLog(ctx, c, id, io.MultiWriter(end, &lastLines{skip: counted.lines() - lines, out: out, lost: counted.n >= rayLogLimit}))
+	if err != nil || !follow {
 		return err
 	}
-	if !whole {
-		return rest(markOf(text, io.Discard, out))
+	if n >= rayLogLimit {
+		return rest(end.mark(io.Discard, out))
 	}
-	out.from(int64(len(text)))
+	out.from(n)
 	return rest(out)
 }
 
-// lastLines returns the last n lines of a text; one that has no end yet counts.
-func lastLines(text string, n int) string {
-	at := len(text)
-	for ; n > 0 && at > 0; n-- {
-		at = strings.LastIndexByte(text[:at-1], '\n') + 1
+// copyLog copies what Ray returns of a log.
+func copyLog(ctx context.Context, c dashboard.Client, id string, to io.Writer) (int64, error) {
+	log, err := c.JobLogs(ctx, id)
+	if err != nil {
+		return 0, err
 	}
-	return text[at:]
+	defer func() { _ = log.Close() }()
+	return io.Copy(to, log)
+}
+
+// lineCount counts lines; one that has no end yet counts.
+type lineCount struct {
+	n    int64
+	ends int
+	open bool
+}
+
+// Write implements io.Writer.
+func (l *lineCount) Write(p []byte) (int, error) {
+	l.n += int64(len(p))
+	l.ends += bytes.Count(p, []byte{'\n'})
+	l.open = p[len(p)-1] != '\n'
+	return len(p), nil
+}
+
+func (l *lineCount) lines() int {
+	if l.open {
+		return l.ends + 1
+	}
+	return l.ends
+}
+
+// lastLines leaves out some lines and sends the rest.
+type lastLines struct {
+	skip int // lines
+	n    int64
+	out  *logSender
+	lost bool // the offset of the log is not known
+	sent bool
+}
+
+// Write implements io.Writer.
+func (l *lastLines) Write(p []byte) (int, error) {
+	rest := p
+	for l.skip > 0 && len(rest) > 0 {
+		at := bytes.IndexByte(rest, '\n')
+		if at < 0 {
+			rest = nil
+			break
+		}
+		rest = rest[at+1:]
+		l.skip--
+	}
+	l.n += int64(len(p) - len(rest))
+	if !l.sent {
+		l.out.next, l.out.lost = l.n, l.lost
+	}
+	if len(rest) == 0 {
+		return len(p), nil
+	}
+	l.sent = true
+	n, err := l.out.Write(rest)
+	return len(p) - len(rest) + n, err
+}
+
+// logEnd keeps the end of a log.
+type logEnd struct {
+	n    int64
+	text []byte
+}
+
+// Write implements io.Writer.
+func (e *logEnd) Write(p []byte) (int, error) {
+	e.n += int64(len(p))
+	e.text = append(e.text, p[max(0, len(p)-maxMark):]...)
+	if spare := len(e.text) - maxMark; spare > 0 {
+		e.text = append(e.text[:0], e.text[spare:]...)
+	}
+	return len(p), nil
+}
+
+// mark marks the end of what Ray returned of a log.
+func (e *logEnd) mark(before, after io.Writer) *mark {
+	return &mark{text: string(e.text), from: e.n - maxMark, before: before, after: after}
 }
 
 // mark writes what comes before the end of a text to one writer and the rest to another. The text is looked for from an offset on, so that the like of
@@ -154,11 +241,6 @@ type mark struct {
 	held          []byte // the end of what has been written, too short to hold the text
 	found         bool
 	before, after io.Writer
-}
-
-// markOf marks the end of what Ray returned of a log.
-func markOf(text string, before, after io.Writer) *mark {
-	return &mark{text: text[max(0, len(text)-maxMark):], from: int64(len(text) - maxMark), before: before, after: after}
 }
 
 // Write implements io.Writer.
@@ -199,8 +281,9 @@ type reopened struct {
 	ended func() *dashboard.Job
 }
 
-// GetJob implements dashboard.Client.
+// GetJob implements dashboard.Client. A log that is followed asks for the job again and again, and holds none of the answers.
 func (r reopened) GetJob(ctx context.Context, id string) (*dashboard.Job, error) {
+	defer edge.Shrink(ctx, logRoom)
 	c, err := r.open(ctx)
 	if err == nil {
 		var job *dashboard.Job
@@ -217,10 +300,10 @@ func (r reopened) GetJob(ctx context.Context, id string) (*dashboard.Job, error)
 }
 
 // JobLogs implements dashboard.Client.
-func (r reopened) JobLogs(ctx context.Context, id string) (string, error) {
+func (r reopened) JobLogs(ctx context.Context, id string) (*dashboard.Log, error) {
 	c, err := r.open(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	return c.JobLogs(ctx, id)
 }

@@ -19,8 +19,35 @@ func TestLastLines(t *testing.T) {
 	}{
 		{"", 3, ""}, {"a", 1, "a"}, {"a\n", 1, "a\n"}, {"a\nb", 1, "b"}, {"a\nb\n", 1, "b\n"}, {"a\nb\n", 2, "a\nb\n"}, {"a\nb\n", 0, ""}, {"\n\n\n", 2, "\n\n"},
 	} {
-		if got := lastLines(tc.text, tc.n); got != tc.want {
-			t.Errorf("the last %d of %q are %q, want %q", tc.n, tc.text, got, tc.want)
+		dash := dashboardfake.New(clock.RealClock{})
+		dash.Put(dashboard.Job{SubmissionID: "demo", Status: dashboard.Running})
+		dash.Write("demo", tc.text)
+		dash.Set("demo", dashboard.Succeeded, "")
+		var got strings.Builder
+		out := &logSender{send: func(data []byte, _ int64) error { _, err := got.Write(data); return err }}
+		if err := driverLog(t.Context(), dash, "demo", logQuery{tail: new(int32(tc.n))}, out); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != tc.want || out.next != int64(len(tc.text)) {
+			t.Errorf("the last %d of %q are %q up to %d, want %q", tc.n, tc.text, got.String(), out.next, tc.want)
+		}
+	}
+}
+
+// The place that is marked at the end of a log is found, however the log comes.
+func TestEndOfLog(t *testing.T) {
+	text := strings.Repeat("some line\n", 2000) + "the end"
+	for _, piece := range []int{1, 7, 4096, 5000, len(text)} {
+		end := &logEnd{}
+		for rest := text; rest != ""; {
+			n := min(piece, len(rest))
+			_, _ = io.WriteString(end, rest[:n])
+			rest = rest[n:]
+		}
+		var before, after strings.Builder
+		m := end.mark(&before, &after)
+		if _, err := io.WriteString(m, text+" and more"); err != nil || before.String() != text || after.String() != " and more" {
+			t.Errorf("pieces of %d: the log ends after %d bytes of %d, %v", piece, before.Len(), len(text), err)
 		}
 	}
 }

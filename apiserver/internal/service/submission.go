@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -116,10 +117,14 @@ func (s *submissionServer) GetSubmission(ctx context.Context, req *raygatev2.Get
 	if err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
 	}
+	if err := edge.Hold(ctx, sizeOf(job)); err != nil {
+		return nil, err
+	}
 	return &raygatev2.GetSubmissionResponse{Submission: submissionFromRay(job)}, nil
 }
 
-// ListSubmissions implements raygatev2.SubmissionServiceServer. Ray gives them all at once; a page begins behind the last one of the page before.
+// ListSubmissions implements raygatev2.SubmissionServiceServer. Ray gives them all at once; a page begins behind the last one of the page before,
+// and is shorter than asked for where it would have too many bytes.
 func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.ListSubmissionsRequest) (*raygatev2.ListSubmissionsResponse, error) {
 	size := int(req.GetPageSize())
 	if size < 0 {
@@ -146,13 +151,44 @@ func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.L
 	if after != nil {
 		jobs = jobs[slices.IndexFunc(append(jobs, dashboard.Job{}), func(j dashboard.Job) bool { return j.Status == "" || placeOf(&j).compare(*after) > 0 }):]
 	}
-	for i := range jobs[:min(size, len(jobs))] {
+	size, bytes := pageOf(jobs[:min(size, len(jobs))])
+	if err := edge.Hold(ctx, bytes); err != nil {
+		return nil, err
+	}
+	for i := range jobs[:size] {
 		resp.Submissions = append(resp.Submissions, submissionFromRay(&jobs[i]))
 	}
 	if len(jobs) > size {
 		resp.NextPageToken = s.tokens.Seal(placeOf(&jobs[size-1]), query)
 	}
 	return resp, nil
+}
+
+// pageOf returns how many jobs fit on a page, of at least one, and about how many bytes they take in memory.
+func pageOf(jobs []dashboard.Job) (n int, bytes int64) {
+	for i := range jobs {
+		size := sizeOf(&jobs[i])
+		if i > 0 && bytes+size > store.MaxPageBytes {
+			return i, bytes
+		}
+		bytes += size
+	}
+	return len(jobs), bytes
+}
+
+// sizeOf is about how many bytes a job takes in an answer: a value of a runtime environment has two bytes of JSON and takes a hundred as a message.
+func sizeOf(j *dashboard.Job) int64 {
+	const value = 128
+	size := 512 + len(j.Message) + len(j.Entrypoint) + len(j.RuntimeEnv) + value*len(j.Metadata)
+	for _, c := range j.RuntimeEnv {
+		if c == ',' || c == '[' || c == '{' {
+			size += value
+		}
+	}
+	for name, text := range j.Metadata {
+		size += len(name) + len(text)
+	}
+	return int64(size)
 }
 
 // StopSubmission implements raygatev2.SubmissionServiceServer.
@@ -208,6 +244,9 @@ func (s *submissionServer) GetSubmissionLogs(req *raygatev2.GetSubmissionLogsReq
 	}
 	d, _, err := s.open(ctx, req, "get")
 	if err != nil {
+		return err
+	}
+	if err := edge.Hold(ctx, logRoom); err != nil {
 		return err
 	}
 	out := &logSender{

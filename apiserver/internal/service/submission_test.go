@@ -335,3 +335,41 @@ func TestSubmissionMessageIsLossless(t *testing.T) {
 		t.Errorf("submission (-want +got):\n%s", diff)
 	}
 }
+
+// A page has no more bytes than gRPC clients take, and says where the next one begins.
+func TestPagesOfLongSubmissions(t *testing.T) {
+	w := newWorld(t)
+	want := map[string]bool{}
+	for n := range 4 {
+		id := fmt.Sprintf("long-%d", n)
+		env, err := structpb.NewStruct(map[string]any{"env_vars": map[string]any{"A": strings.Repeat("x", 900<<10)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.submissions.CreateSubmission(t.Context(), &raygatev2.CreateSubmissionRequest{
+			Namespace: "default", Cluster: "demo", Submission: &raygatev2.Submission{Entrypoint: "true", SubmissionId: id, RuntimeEnv: env},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want[id] = true
+	}
+	req := &raygatev2.ListSubmissionsRequest{Namespace: "default", Cluster: "demo", PageSize: 100}
+	for page := 0; ; page++ {
+		resp, err := w.submissions.ListSubmissions(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(resp.GetSubmissions()); n == 0 || n > 2 || resp.GetTotalSize() != 4 {
+			t.Fatalf("page %d has %d of %d submissions", page, n, resp.GetTotalSize())
+		}
+		for _, s := range resp.GetSubmissions() {
+			delete(want, s.GetSubmissionId())
+		}
+		if req.PageToken = resp.GetNextPageToken(); req.GetPageToken() == "" {
+			break
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("the pages leave out %v", want)
+	}
+}

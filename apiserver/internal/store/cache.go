@@ -39,6 +39,8 @@ type watchCache struct {
 	maxBytes int
 	clock    clock.PassiveClock
 	views    *document.Cache
+	// restored is called, with mu held, when versions have started over.
+	restored func()
 
 	mu       sync.RWMutex
 	items    []*Item // sorted by namespace and name
@@ -63,8 +65,8 @@ type watchCache struct {
 type change struct {
 	prev, next *Item
 	version    uint64
-	// resume is the version to resume from once this change has been sent. It is version, but for deletions found by a list:
-	// they share one version, and resuming from it would lose those not sent yet.
+	// resume is the version to resume from once this change has been sent. It is version, but for changes found by a list: deletions among them share its
+	// version, and resuming from it would lose those not sent yet.
 	resume uint64
 	// token of resume, made once for all watchers.
 	token string
@@ -79,9 +81,17 @@ func (ch *change) size() int {
 	return overhead + len(ch.prev.raw)
 }
 
-func newWatchCache(kind *Kind, o Options) *watchCache {
+// held is what somebody who has the change holds, when nothing else does any more.
+func (ch *change) held() int {
+	if ch.next == nil {
+		return ch.size()
+	}
+	return ch.size() + len(ch.next.raw)
+}
+
+func newWatchCache(kind *Kind, o Options, restored func()) *watchCache {
 	return &watchCache{
-		kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,
+		restored: restored, kind: kind, max: o.LogLength, maxBytes: o.LogBytes, clock: o.Clock, views: o.Views,
 		moved: make(chan struct{}), byReqID: map[requestKey]types.NamespacedName{}, lastContact: o.Clock.Now(),
 	}
 }
@@ -131,7 +141,7 @@ func (c *watchCache) Update(obj any) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(t)
+	c.put(t, t.rv)
 	return nil
 }
 
@@ -178,6 +188,7 @@ func (c *watchCache) Replace(list []any, rv string) error {
 		// The API server was restored from a backup: versions start over and no token means anything any more.
 		c.items, c.log, c.logBytes, c.first, c.byReqID = nil, nil, 0, c.first+uint64(len(c.log))+1, map[requestKey]types.NamespacedName{}
 		c.version, c.synced = 0, false
+		c.restored()
 	}
 	if !c.synced {
 		c.since = version
@@ -191,12 +202,13 @@ func (c *watchCache) Replace(list []any, rv string) error {
 		return nil
 	}
 	slices.SortFunc(fresh, func(a, b *Item) int { return cmp.Compare(a.rv, b.rv) }) // the log grows by version
+	// A watcher that is cut off among these changes resumes before all of them: the newest version among them may be that of the list, which deletions share.
+	resume := c.version
 	for _, item := range fresh {
 		if old := c.find(item.key); old == nil || old.rv != item.rv {
-			c.put(item)
+			c.put(item, resume)
 		}
 	}
-	resume := c.version
 	for _, item := range slices.Clone(c.items) {
 		if !present[item.key] {
 			c.remove(item.key, version, resume)
@@ -206,7 +218,7 @@ func (c *watchCache) Replace(list []any, rv string) error {
 	return nil
 }
 
-func (c *watchCache) put(item *Item) {
+func (c *watchCache) put(item *Item, resume uint64) {
 	at, found := c.search(item.key)
 	var prev *Item
 	switch {
@@ -218,7 +230,7 @@ func (c *watchCache) put(item *Item) {
 		c.items = slices.Insert(c.items, at, item)
 	}
 	c.index(item)
-	c.append(change{prev: prev, next: item, version: item.rv, resume: item.rv})
+	c.append(change{prev: prev, next: item, version: item.rv, resume: resume})
 }
 
 func (c *watchCache) remove(key types.NamespacedName, version, resume uint64) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -397,10 +398,140 @@ func TestRelistBecomesChanges(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("events (-want +got):\n%s", diff)
 	}
-	resumed, _, err := collect(t, s, WatchOptions{ResumeToken: tokens[2]}, 3, nil)
+	for n, token := range tokens { // changes that were sent already may come again
+		resumed, _, err := collect(t, s, WatchOptions{ResumeToken: token}, 5, nil)
+		must(t, err)
+		if diff := cmp.Diff([]string{"SYNCED", "ADDED 4", "MODIFIED 3", "DELETED 1", "DELETED 2"}, resumed); diff != "" {
+			t.Errorf("resumed after change %d (-want +got):\n%s", n, diff)
+		}
+	}
+	_, last, err := collect(t, s, WatchOptions{SkipInitial: true}, 1, nil)
 	must(t, err)
-	if diff := cmp.Diff([]string{"SYNCED", "DELETED 1", "DELETED 2"}, resumed); diff != "" {
-		t.Errorf("resumed after the first deletion (-want +got):\n%s", diff)
+	if last != resumeToken(200) {
+		t.Errorf("the token of a watch that begins after the list is %s", last)
+	}
+}
+
+// The newest object of a list may have the version of the list, which the deletions share.
+func TestRelistOfTheNewestVersion(t *testing.T) {
+	s := newTestStore(t, Options{}, configMap("a", "1", 1), configMap("a", "2", 2))
+	var token string
+	cut := errors.New("cut off")
+	err := s.Watch(t.Context(), WatchOptions{SkipInitial: true}, func(e Event) error {
+		if e.Type == Synced {
+			return s.cache.Replace([]any{configMap("a", "2", 150)}, "150")
+		}
+		token = e.Token
+		return cut
+	})
+	if !errors.Is(err, cut) {
+		t.Fatal(err)
+	}
+	must(t, s.cache.Update(configMap("a", "9", 151)))
+	resumed, _, err := collect(t, s, WatchOptions{ResumeToken: token}, 3, nil)
+	must(t, err)
+	if !slices.Contains(resumed, "DELETED 1") {
+		t.Errorf("the deletion is lost: %v", resumed)
+	}
+}
+
+// A deletion is seen also by readers who ask before the watch has brought the object.
+func TestReadsShowADeleteBeforeTheWatchHasTheObject(t *testing.T) {
+	now := testingclock.NewFakeClock(time.Unix(1e9, 0))
+	s := newTestStore(t, Options{Clock: now})
+	made := configMap("a", "1", 120)
+	is := func(what string, want bool) {
+		t.Helper()
+		_, err := s.Get(t.Context(), made.key, ReadOptions{})
+		if (err == nil) != want {
+			t.Errorf("get %s: %v", what, err)
+		}
+		page, err := s.List(t.Context(), ListOptions{})
+		must(t, err)
+		if (len(page.Items) > 0) != want {
+			t.Errorf("list %s: %v", what, names(page.Items))
+		}
+	}
+	s.note(&pendingWrite{key: made.key, item: made})
+	is("after the create", true)
+	s.note(&pendingWrite{key: made.key, gone: made.UID})
+	is("after the delete", false)
+	other := configMap("a", "2", 119)
+	s.note(&pendingWrite{key: other.key, gone: "x"}) // another write goes through what is pending
+	must(t, s.cache.Update(made))
+	is("when the watch has the object", false)
+	again := configMap("a", "1", 130)
+	again.UID = "another"
+	must(t, s.cache.Update(again))
+	is("when somebody else has made another one", true)
+	now.Step(2 * deletedLife)
+	s.note(&pendingWrite{key: other.key, gone: "y"})
+	if all, _ := s.pending.inNamespace(""); len(all) != 1 {
+		t.Errorf("%d deletions are pending after minutes", len(all))
+	}
+}
+
+// An API server that was restored from a backup begins with old versions. What was written before hides nothing then.
+func TestRestoredVersions(t *testing.T) {
+	s := newTestStore(t, Options{}, configMap("a", "1", 1))
+	written := configMap("a", "1", 900)
+	s.note(&pendingWrite{key: written.key, item: written})
+	must(t, s.cache.Replace([]any{configMap("a", "1", 2)}, "50"))
+	item, err := s.Get(t.Context(), written.key, ReadOptions{})
+	must(t, err)
+	if item.ResourceVersion != "2" {
+		t.Errorf("got version %s of before the restore", item.ResourceVersion)
+	}
+}
+
+// A create waits for another one of the same request no longer than its caller.
+func TestCreateWaitsAsLongAsItsCaller(t *testing.T) {
+	s := newTestStore(t, Options{})
+	k := requestKey{"a", "1"}
+	done, err := s.begin(t.Context(), k)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := s.begin(ctx, k); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	other, err := s.begin(t.Context(), requestKey{"a", "2"})
+	must(t, err)
+	other()
+	done()
+	again, err := s.begin(t.Context(), k)
+	must(t, err)
+	again()
+}
+
+// A page ends before it has too many bytes, and the pages have everything.
+func TestPagesByBytes(t *testing.T) {
+	var objs []any
+	for n := range 10 {
+		objs = append(objs, configMap("a", strconv.Itoa(n), n+1))
+	}
+	s := newTestStore(t, Options{}, objs...)
+	size := func(item *Item) int {
+		if item.Name == "4" {
+			return 3 * MaxPageBytes // larger than a page
+		}
+		return MaxPageBytes / 3
+	}
+	var pages []string
+	o := ListOptions{Size: size}
+	for {
+		page, err := s.List(t.Context(), o)
+		must(t, err)
+		if page.Total != 10 {
+			t.Errorf("total %d", page.Total)
+		}
+		pages = append(pages, strings.Join(names(page.Items), " "))
+		if o.PageToken = page.NextPageToken; o.PageToken == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"a/0 a/1 a/2", "a/3", "a/4", "a/5 a/6 a/7", "a/8 a/9"}, pages); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
 	}
 }
 
@@ -465,6 +596,29 @@ func TestPendingWritesLeaveOldestFirst(t *testing.T) {
 	write(100001)
 	if all, _ := s.pending.inNamespace(""); len(all) != 1 {
 		t.Errorf("%d writes are pending, want the last one only", len(all))
+	}
+}
+
+// A watcher that is slow keeps a few changes from being freed, and not the log that they were part of.
+func TestWatcherHoldsFewChanges(t *testing.T) {
+	s := newTestStore(t, Options{})
+	w := &watcher{s: s}
+	long := strings.Repeat("x", watchBatchBytes/2)
+	for n := 101; n < 121; n++ {
+		must(t, s.cache.Update(itemOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: strconv.Itoa(n), ResourceVersion: strconv.Itoa(n)}, Data: map[string]string{"a": long}})))
+	}
+	seen := 0
+	for seen < 20 {
+		batch, _, _, err := w.read()
+		must(t, err)
+		bytes := 0
+		for _, ch := range batch {
+			bytes += ch.held()
+		}
+		if len(batch) == 0 || bytes > watchBatchBytes+len(long)+1000 || cap(batch) > 2*len(batch)+8 {
+			t.Fatalf("after %d changes a batch has %d changes of %d, and %d bytes", seen, len(batch), cap(batch), bytes)
+		}
+		seen += len(batch)
 	}
 }
 

@@ -33,9 +33,11 @@ func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item
 	}
 	k := requestKey{namespace: obj.GetNamespace(), id: o.RequestID}
 	// Repetitions that overlap wait for the first one here, instead of all asking the API server.
-	lock := k.namespace + "/" + k.id
-	s.creates.LockKey(lock)
-	defer func() { _ = s.creates.UnlockKey(lock) }()
+	done, err := s.begin(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if item, err := s.earlier(ctx, k, hash); item != nil || err != nil {
 		return item, err
 	}
@@ -56,6 +58,22 @@ func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item
 		return found, nil
 	}
 	return nil, err
+}
+
+// begin waits until no other create of the same request is under way. done says that this one is not any more.
+func (s *Store) begin(ctx context.Context, k requestKey) (done func(), err error) {
+	own := make(chan struct{})
+	for {
+		other, busy := s.creates.LoadOrStore(k, own)
+		if !busy {
+			return func() { s.creates.Delete(k); close(own) }, nil
+		}
+		select {
+		case <-other.(chan struct{}):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // earlier looks in the cache for an object that the request made before, under whatever name, and among the writes

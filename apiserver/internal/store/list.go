@@ -15,6 +15,8 @@ import (
 const (
 	DefaultPageSize = 100
 	MaxPageSize     = 1000
+	// MaxPageBytes is how many bytes of objects a page has: below what gRPC clients take by default, also with an object more.
+	MaxPageBytes = 2 << 20
 )
 
 // Selection chooses objects.
@@ -51,6 +53,8 @@ type ListOptions struct {
 	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
 	OrderBy Order
+	// Size of an item in the answer. A page ends before it has more than MaxPageBytes, but not before its first item. Nil means that it does not.
+	Size func(*Item) int
 }
 
 // Page is one answer of List.
@@ -96,7 +100,7 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	case size > MaxPageSize:
 		size = MaxPageSize
 	}
-	if len(places) > size {
+	if size = o.fits(places[:min(size, len(places))]); len(places) > size {
 		places = places[:size]
 		last := places[size-1].pageCursor
 		last.Version = page.Version
@@ -107,6 +111,20 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 		page.Items[n] = p.item
 	}
 	return page, nil
+}
+
+// fits returns how many of the items of a page have room on it.
+func (o *ListOptions) fits(places []place) int {
+	if o.Size == nil {
+		return len(places)
+	}
+	bytes := 0
+	for n, p := range places {
+		if bytes += o.Size(p.item); n > 0 && bytes > MaxPageBytes {
+			return n
+		}
+	}
+	return len(places)
 }
 
 // place is an item and where it stands in an order, computed once per item and not once per comparison.

@@ -3,6 +3,7 @@ package store
 import (
 	"container/list"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -15,6 +16,7 @@ type pendingWrites struct {
 	byRequest map[requestKey]types.NamespacedName
 	order     list.List // of *pendingWrite, the oldest in front
 	bytes     int
+	maxBytes  int
 	// floor is the newest version among the writes that had to leave before they came back: reads wait for it instead.
 	floor uint64
 }
@@ -24,16 +26,18 @@ type pendingWrite struct {
 	key  types.NamespacedName
 	item *Item
 	gone types.UID
+	at   time.Time
 }
 
 // Bounds of what is pending. The watch is a few milliseconds behind; where so much is pending it is broken.
 const (
-	maxPending      = 16384
-	maxPendingBytes = 64 << 20
+	maxPending = 16384
+	// deletedLife is how long a deletion of which no version is known stays. No other object gets the UID, so that it can do no harm.
+	deletedLife = time.Minute
 )
 
-func newPendingWrites() *pendingWrites {
-	return &pendingWrites{byKey: map[types.NamespacedName]*list.Element{}, byRequest: map[requestKey]types.NamespacedName{}}
+func newPendingWrites(maxBytes int) *pendingWrites {
+	return &pendingWrites{maxBytes: maxBytes, byKey: map[types.NamespacedName]*list.Element{}, byRequest: map[requestKey]types.NamespacedName{}}
 }
 
 func (w *pendingWrite) size() int {
@@ -54,15 +58,19 @@ func (p *pendingWrites) note(w *pendingWrite, settled func(*pendingWrite) bool) 
 		}
 		p.remove(e)
 	}
-	for e := p.order.Front(); e != nil; e = p.order.Front() {
-		oldest := e.Value.(*pendingWrite)
-		full := p.order.Len() >= maxPending || p.bytes+w.size() > maxPendingBytes
-		if done := settled(oldest); !done && !full {
-			break
-		} else if !done && oldest.item != nil {
+	for e := p.order.Front(); e != nil; {
+		oldest, next := e.Value.(*pendingWrite), e.Next()
+		full := p.order.Len() >= maxPending || p.bytes+w.size() > p.maxBytes
+		switch done := settled(oldest); {
+		case done || full && oldest.item == nil:
+			p.remove(e)
+		case full:
 			p.floor = max(p.floor, oldest.item.rv)
+			p.remove(e)
+		case oldest.item != nil: // those behind it have not come back either
+			next = nil
 		}
-		p.remove(e)
+		e = next
 	}
 	p.byKey[w.key] = p.order.PushBack(w)
 	p.bytes += w.size()
@@ -71,6 +79,16 @@ func (p *pendingWrites) note(w *pendingWrite, settled func(*pendingWrite) bool) 
 			p.byRequest[rk] = w.key
 		}
 	}
+}
+
+// reset forgets everything: versions have started over.
+func (p *pendingWrites) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for e := p.order.Front(); e != nil; e = p.order.Front() {
+		p.remove(e)
+	}
+	p.floor = 0
 }
 
 func (p *pendingWrites) remove(e *list.Element) {

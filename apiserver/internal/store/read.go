@@ -26,8 +26,8 @@ func (s *Store) Get(ctx context.Context, key types.NamespacedName, o ReadOptions
 	}
 	s.cache.mu.RLock()
 	item := s.cache.find(key)
-	if w != nil && !s.settled(w) {
-		item = w.item
+	if w != nil {
+		item = s.shown(w, item)
 	}
 	s.cache.mu.RUnlock()
 	if item == nil {
@@ -36,17 +36,29 @@ func (s *Store) Get(ctx context.Context, key types.NamespacedName, o ReadOptions
 	return item, nil
 }
 
-// settled tells whether the cache, whose lock is held, has the effect of a write.
+// shown returns what readers see of an object after a write, of which the cache, whose lock is held, has cached; nil when there is no object.
+func (s *Store) shown(w *pendingWrite, cached *Item) *Item {
+	switch {
+	case w.item != nil && s.cache.version < w.item.rv:
+		return w.item
+	case w.item == nil && cached != nil && cached.UID == w.gone:
+		return nil
+	}
+	return cached
+}
+
+// settled tells whether a write is no longer needed: the cache, whose lock is held, has its effect. That an object is not in the cache does not say that the
+// cache has seen its deletion, of which no version is known: it may not have seen its creation yet. Such a write stays for longer than the watch may be behind.
 func (s *Store) settled(w *pendingWrite) bool {
 	if w.item != nil {
 		return s.cache.version >= w.item.rv
 	}
-	item := s.cache.find(w.key)
-	return item == nil || item.UID != w.gone
+	return s.opts.Clock.Since(w.at) > deletedLife
 }
 
 // note makes a write visible to the readers to come.
 func (s *Store) note(w *pendingWrite) {
+	w.at = s.opts.Clock.Now()
 	s.cache.mu.RLock()
 	defer s.cache.mu.RUnlock()
 	s.pending.note(w, s.settled)
@@ -63,17 +75,19 @@ func (s *Store) snapshot(ctx context.Context, namespace string, o ReadOptions) (
 	defer s.cache.mu.RUnlock()
 	items := s.cache.listLocked(namespace)
 	for _, w := range pending {
-		if s.settled(w) {
-			continue
-		}
 		at, found := slices.BinarySearchFunc(items, w.key, func(i *Item, k types.NamespacedName) int { return compareKeys(i.key, k) })
-		switch {
-		case found && w.item == nil:
+		var cached *Item
+		if found {
+			cached = items[at]
+		}
+		switch item := s.shown(w, cached); {
+		case item == cached:
+		case item == nil:
 			items = slices.Delete(items, at, at+1)
 		case found:
-			items[at] = w.item
-		case w.item != nil:
-			items = slices.Insert(items, at, w.item)
+			items[at] = item
+		default:
+			items = slices.Insert(items, at, item)
 		}
 	}
 	return items, strconv.FormatUint(s.cache.version, 10), nil

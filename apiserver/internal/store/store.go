@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -16,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
@@ -40,7 +40,8 @@ type Options struct {
 	Writer rest.Interface
 	// Tokens are those of pages. Nil means some that end with the process.
 	Tokens *Tokens
-	// LogLength is how many changes are kept for watchers, LogBytes how many bytes of replaced objects. Zero means 4096 and 64 MiB.
+	// LogLength is how many changes are kept for watchers, LogBytes how many bytes of replaced objects, and of writes that the watch has not brought yet. Zero
+	// means 4096 and 64 MiB.
 	LogLength int
 	LogBytes  int
 	// FreshWait bounds how long a read waits for a version. Zero means 0.5 s.
@@ -71,7 +72,7 @@ type Store struct {
 	opts    Options
 	cache   *watchCache
 	pending *pendingWrites
-	creates keymutex.KeyMutex
+	creates sync.Map // requestKey of a create that is under way -> chan struct{}, closed at its end
 	asking  singleflight.Group
 }
 
@@ -81,8 +82,8 @@ func New(kind Kind, opts Options) *Store {
 	if kind.MaxNameLength == 0 {
 		kind.MaxNameLength = 63
 	}
-	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(), creates: keymutex.NewHashed(1 << 12)}
-	s.cache = newWatchCache(&s.kind, s.opts)
+	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(opts.LogBytes)}
+	s.cache = newWatchCache(&s.kind, s.opts, s.pending.reset)
 	return s
 }
 

@@ -47,8 +47,12 @@ type WatchOptions struct {
 	OnHeartbeat func() error
 }
 
-// watchBatch is how many changes are taken from the log with the lock held once.
-const watchBatch = 128
+// watchBatch is how many changes are taken from the log with the lock held once, watchBatchBytes how many bytes of objects: a client that is slow keeps them
+// from being freed.
+const (
+	watchBatch      = 128
+	watchBatchBytes = 1 << 20
+)
 
 // Watch calls send for every event until ctx ends or send fails. All watchers read the same log, so that one that is slow costs nothing
 // but its own place in it; when the log has moved on past that place the watch ends with ErrSlowWatcher.
@@ -175,11 +179,22 @@ func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 		return nil, 0, nil, ErrSlowWatcher
 	}
 	rest, version, moved := c.log[min(w.next-c.first, uint64(len(c.log))):], c.version, c.moved
-	if len(rest) > watchBatch {
-		rest, version, moved = rest[:watchBatch], 0, atOnce
+	if n := batchOf(rest); n < len(rest) {
+		rest, version, moved = rest[:n], 0, atOnce
 	}
 	w.next += uint64(len(rest))
-	return slices.Clip(rest), version, moved, nil // the log only grows, and is copied when its beginning is cut off
+	return slices.Clone(rest), version, moved, nil // and not a part of the log, all of which it would keep
+}
+
+// batchOf returns how many changes are taken at once, at least one if there is one.
+func batchOf(log []change) int {
+	bytes := 0
+	for n := range log[:min(len(log), watchBatch)] {
+		if bytes += log[n].held(); n > 0 && bytes > watchBatchBytes {
+			return n
+		}
+	}
+	return min(len(log), watchBatch)
 }
 
 func (w *watcher) sendChange(ch change) error {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/utils/clock"
@@ -257,16 +258,16 @@ func (d *Dashboard) DeleteJob(ctx context.Context, id string) error {
 }
 
 // JobLogs implements dashboard.Client.
-func (d *Dashboard) JobLogs(ctx context.Context, id string) (string, error) {
+func (d *Dashboard) JobLogs(ctx context.Context, id string) (*dashboard.Log, error) {
 	if err := d.begin(ctx, "JobLogs"); err != nil {
-		return "", err
+		return nil, err
 	}
 	defer d.mu.Unlock()
 	r, err := d.find("JobLogs", id)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return r.log, nil
+	return &dashboard.Log{ReadCloser: io.NopCloser(strings.NewReader(r.log)), AtMost: int64(len(r.log))}, nil
 }
 
 // TailJobLogs implements dashboard.Client. The stream breaks when the dashboard forgets the job or fails.

@@ -34,6 +34,8 @@ type world struct {
 
 type alice struct{}
 
+func (alice) Old(*http.Request) (*authn.Caller, bool) { return nil, false }
+
 func (alice) Known(r *http.Request) (*authn.Caller, error) {
 	if r.Header.Get("Authorization") == "" {
 		return nil, authn.ErrNoCredentials

@@ -74,7 +74,6 @@ type call struct {
 	*API
 	w        http.ResponseWriter
 	request  *http.Request
-	visit    *edge.Visit
 	route    *rest.Route
 	exchange *document.Exchange
 	form     format
@@ -117,7 +116,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer cancel()
-	c := &call{API: a, w: w, request: r, visit: visit, route: route, exchange: &document.Exchange{}, form: form}
+	c := &call{API: a, w: w, request: r, route: route, exchange: &document.Exchange{Text: form == typeYAML || form == typePretty}, form: form}
 	ctx = document.WithExchange(ctx, c.exchange)
 	fill := func(request any) error {
 		return route.Fill(request.(proto.Message), parts, r.URL.RawQuery, func(into proto.Message) error { return b.decode(into, c.exchange) })

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -35,15 +36,17 @@ func (c *call) serveUnary(ctx context.Context, fill func(any) error) {
 	c.send(parts, c.headers(answer.(proto.Message)))
 }
 
-// parts is the answer: a page of a thousand objects is never put together in memory, unless the client wants another form than JSON. One that has objects
-// waits until there is room for their bytes.
+// textCopies is about how many times the length of an answer is held while it is made YAML, or indented.
+const textCopies = 16
+
+// parts is the answer: a page of a thousand objects is never put together in memory, unless the client wants another form than JSON.
 func (c *call) parts(ctx context.Context, answer proto.Message) (parts [][]byte, err error) {
 	size := 0
 	for _, object := range c.exchange.Objects {
 		size += len(object)
 	}
-	if size > 0 {
-		if err := c.visit.Body(ctx, int64(size)); err != nil {
+	if c.exchange.Text {
+		if err := edge.Hold(ctx, textCopies*int64(size)); err != nil {
 			return nil, err
 		}
 	}
@@ -56,7 +59,7 @@ func (c *call) parts(ctx context.Context, answer proto.Message) (parts [][]byte,
 	default:
 		parts, err = document.JSONWith(answer, c.exchange.Field, c.exchange.Objects...)
 	}
-	if err == nil && (c.form == typeYAML || c.form == typePretty) {
+	if err == nil && c.exchange.Text {
 		parts = [][]byte{bytes.Join(parts, nil)}
 		parts[0], err = c.form.encode(parts[0])
 	}

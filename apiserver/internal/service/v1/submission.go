@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -136,7 +139,7 @@ func infoFromRay(j *dashboard.Job) *kuberay.JobSubmissionInfo {
 	}
 }
 
-// GetJobLog implements kuberay.RayJobSubmissionServiceServer.
+// GetJobLog implements kuberay.RayJobSubmissionServiceServer. The answer holds the log as a whole, so that there must be room for it.
 func (s *submissionServer) GetJobLog(ctx context.Context, req *kuberay.GetJobLogRequest) (*kuberay.GetJobLogReply, error) {
 	c, err := s.open(ctx, req, "get")
 	if err != nil {
@@ -146,7 +149,26 @@ func (s *submissionServer) GetJobLog(ctx context.Context, req *kuberay.GetJobLog
 	if err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetClustername(), err)
 	}
-	return &kuberay.GetJobLogReply{Log: log}, nil
+	defer func() { _ = log.Close() }()
+	var text strings.Builder
+	if _, err := io.Copy(counted{ctx, &text}, log); err != nil {
+		return nil, dashboardproxy.Status(ctx, req.GetClustername(), err)
+	}
+	return &kuberay.GetJobLogReply{Log: text.String()}, nil
+}
+
+// counted takes room for what is written, and for two copies in the answer.
+type counted struct {
+	ctx context.Context // that of the call: Write has none
+	to  io.Writer
+}
+
+// Write implements io.Writer.
+func (c counted) Write(p []byte) (int, error) {
+	if err := edge.Hold(c.ctx, 3*int64(len(p))); err != nil {
+		return 0, err
+	}
+	return c.to.Write(p)
 }
 
 // ListJobDetails implements kuberay.RayJobSubmissionServiceServer.

@@ -11,6 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -50,14 +51,21 @@ func (v *view[T, M]) of(ctx context.Context, views *document.Cache, item *store.
 	if rest := document.ExchangeOf(ctx); rest != nil {
 		data, err := views.Get(&item.Views, document.JSONV1, func() ([]byte, error) { return modelv1.AppendJSON(nil, v.convert(ctx, item)) })
 		rest.Objects = append(rest.Objects, data)
-		return m, err
+		if err != nil {
+			return m, err
+		}
+		return m, edge.Hold(ctx, viewCopies*int64(len(data)))
 	}
 	data, err := views.Get(&item.Views, document.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })
-	if err == nil {
-		m.ProtoReflect().SetUnknown(data)
+	if err != nil {
+		return m, err
 	}
-	return m, err
+	m.ProtoReflect().SetUnknown(data)
+	return m, edge.Hold(ctx, viewCopies*int64(len(data)))
 }
+
+// viewCopies is how many times a view is held: as it is kept, and in the answer.
+const viewCopies = 2
 
 // all is of for the items of a list.
 func (v *view[T, M]) all(ctx context.Context, views *document.Cache, items []*store.Item) ([]M, error) {

@@ -1,0 +1,46 @@
+package edge
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+const (
+	// maxValues bounds the values in the body of a request, as pkg/kubedoc does for JSON: an empty one takes two bytes on the wire.
+	maxValues = 250_000
+	// valueSize is about what a value holds in memory once it has been decoded, and made part of a tree of JSON.
+	valueSize = 256
+)
+
+// values counts the fields of an encoded message, at any depth, up to a limit. What is no message counts as far as it can be read.
+func values(data []byte, md protoreflect.MessageDescriptor, limit int) int {
+	n := 0
+	for len(data) > 0 && n < limit {
+		number, typ, size := protowire.ConsumeTag(data)
+		if size < 0 {
+			return n
+		}
+		data = data[size:]
+		n++
+		if typ != protowire.BytesType {
+			if size = protowire.ConsumeFieldValue(number, typ, data); size < 0 {
+				return n
+			}
+			data = data[size:]
+			continue
+		}
+		value, size := protowire.ConsumeBytes(data)
+		if size < 0 {
+			return n
+		}
+		data = data[size:]
+		switch fd := md.Fields().ByNumber(number); {
+		case fd == nil:
+		case fd.Message() != nil:
+			n += values(value, fd.Message(), limit-n)
+		case fd.IsPacked():
+			n += len(value)
+		}
+	}
+	return n
+}

@@ -1,0 +1,115 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// Bounds of what an answer may hold, besides its bytes: whoever may create a cluster owns every byte that its dashboard answers.
+const (
+	// maxJobs is how many jobs a list may have, and maxJobValues how many values one of them: decoded, a value of two bytes takes a hundred.
+	maxJobs      = 20000
+	maxJobValues = 20000
+	// maxServeValues is how many values the state of Ray Serve may have.
+	maxServeValues = 500_000
+	// heldCopies is how many times an answer is in memory at once: as it came, decoded, and in the form in which the caller passes it on.
+	heldCopies = 3
+)
+
+// heldBody reads an answer that will be held: no more than its limit, and no more than there is room for.
+type heldBody struct {
+	ctx   context.Context // that of the call: Read has none
+	body  io.Reader
+	room  func(ctx context.Context, n int64) error
+	limit int64
+	// err is why there is no more of the body, unless it has come to its end.
+	err error
+}
+
+// Read implements io.Reader.
+func (h *heldBody) Read(p []byte) (int, error) {
+	n, err := h.body.Read(p)
+	if h.limit -= int64(n); h.limit < 0 {
+		return 0, ErrTooLarge
+	}
+	if h.room != nil && n > 0 {
+		if full := h.room(h.ctx, heldCopies*int64(n)); full != nil {
+			err = full
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		h.err = err
+	}
+	return n, err
+}
+
+// valuesIn returns about how many values a JSON text has: each but the first follows a bracket, a brace or a comma that is in no string.
+func valuesIn(text []byte) int {
+	n, inString := 1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case !inString && (c == '[' || c == '{' || c == ','):
+			n++
+		}
+	}
+	return n
+}
+
+// listJobs decodes a list one job after the other, so that no more than one of them is held twice. Entries that are no jobs, or have too many values,
+// are left out, so that one of them does not hide the others.
+func listJobs(body *heldBody, maxJob int64) (jobs []Job, err error) {
+	one := &oneEntry{body: body, max: maxJob}
+	decoder := json.NewDecoder(one)
+	one.decoder = decoder
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
+		if err == nil {
+			err = errNoList
+		}
+		return nil, err
+	}
+	entries := 0
+	for jobs = []Job{}; decoder.More(); entries++ {
+		var entry json.RawMessage
+		if err := decoder.Decode(&entry); err != nil {
+			return nil, err
+		}
+		if entries >= maxJobs {
+			return nil, ErrTooLarge
+		}
+		var job Job
+		if valuesIn(entry) <= maxJobValues && json.Unmarshal(entry, &job) == nil {
+			jobs = append(jobs, job)
+		}
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, err
+	}
+	if len(jobs) == 0 && entries > 0 {
+		return nil, errNoList
+	}
+	return jobs, nil
+}
+
+// oneEntry bounds what a decoder has read and not yet decoded, which is one entry of a list.
+type oneEntry struct {
+	body    io.Reader
+	decoder *json.Decoder
+	read    int64
+	max     int64
+}
+
+// Read implements io.Reader.
+func (o *oneEntry) Read(p []byte) (int, error) {
+	if o.read-o.decoder.InputOffset() > o.max {
+		return 0, ErrTooLarge
+	}
+	n, err := o.body.Read(p)
+	o.read += int64(n)
+	return n, err
+}

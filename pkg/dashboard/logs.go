@@ -1,0 +1,255 @@
+package dashboard
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Log is the text of a log as it is read.
+type Log struct {
+	io.ReadCloser
+	// AtMost is how many bytes there are at most; negative if that is not known.
+	AtMost int64
+}
+
+// JobLogs implements Client.
+func (c *HTTPClient) JobLogs(ctx context.Context, id string) (*Log, error) {
+	const name = "JobLogs"
+	ctx, cancel := context.WithCancel(ctx)
+	stalled := time.AfterFunc(c.config.LogsTimeout, cancel)
+	resp, err := c.send(ctx, call{name: name, method: http.MethodGet, id: id, below: "/logs"})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	text := &logText{
+		call: name, in: bufio.NewReaderSize(&limited{resp.Body, c.config.MaxLogs}, logBuffer), body: resp.Body, cancel: cancel, stalled: stalled, patience: c.config.LogsTimeout,
+	}
+	if err := text.begin(); err != nil {
+		_ = text.Close()
+		return nil, err
+	}
+	return &Log{text, resp.ContentLength}, nil
+}
+
+// limited ends an answer that is too long with an error.
+type limited struct {
+	in   io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, ErrTooLarge
+	}
+	return n, err
+}
+
+// logText reads the string "logs" of a JSON object piece by piece: a log is never held as a whole.
+type logText struct {
+	call    string
+	in      *bufio.Reader
+	body    io.Closer
+	cancel  context.CancelFunc
+	stalled *time.Timer // runs while a read waits for the dashboard
+	// patience is how long the dashboard may send nothing.
+	patience time.Duration
+	pending  []byte // decoded and not yet read
+	char     [utf8.UTFMax]byte
+	err      error
+}
+
+const (
+	// maxLogKeys bounds what may stand before the log.
+	maxLogKeys = 64 << 10
+	// logBuffer is how much of a log is held.
+	logBuffer = 16 << 10
+)
+
+var (
+	errNoLogs = errors.New("no logs in it")
+	errNoList = errors.New("no list of jobs")
+)
+
+// begin reads up to the first byte of the log.
+func (t *logText) begin() error {
+	d := json.NewDecoder(&limited{t.in, maxLogKeys + logBuffer})
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return t.failed(errNoLogs, err)
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return t.failed(errNoLogs, err)
+		}
+		if key != "logs" {
+			var skipped json.RawMessage
+			if err := d.Decode(&skipped); err != nil {
+				return t.failed(errNoLogs, err)
+			}
+			continue
+		}
+		t.in = bufio.NewReaderSize(io.MultiReader(d.Buffered(), t.in), logBuffer)
+		for _, want := range []byte{':', '"'} {
+			if got, err := t.next(); err != nil || got != want {
+				return t.failed(errNoLogs, err)
+			}
+		}
+		t.stalled.Stop()
+		return nil
+	}
+	return t.failed(errNoLogs, nil)
+}
+
+// next returns the next byte that is no space.
+func (t *logText) next() (byte, error) {
+	for {
+		b, err := t.in.ReadByte()
+		if err != nil || b != ' ' && b != '\t' && b != '\r' && b != '\n' {
+			return b, err
+		}
+	}
+}
+
+// failed is the error of an answer that is something else, or breaks off.
+func (t *logText) failed(what, err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return &Error{Call: t.call, Kind: ErrTooLarge, Code: http.StatusOK}
+	case err != nil && !errors.As(err, &syntax) && !errors.Is(err, io.EOF) && !errors.Is(err, errEscape):
+		return &Error{Call: t.call, Kind: ErrUnavailable, Code: http.StatusOK, Cause: err}
+	case what == nil:
+		what = err
+	}
+	return &Error{Call: t.call, Kind: ErrMalformed, Code: http.StatusOK, Message: what.Error()}
+}
+
+// Read implements io.Reader. It waits for the dashboard only when there is nothing to return.
+func (t *logText) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) && t.err == nil && (n == 0 || t.in.Buffered() >= maxEscape) {
+		t.stalled.Reset(t.patience)
+		piece, err := t.piece(len(p) - n)
+		t.stalled.Stop()
+		if t.err = err; err != nil && !errors.Is(err, io.EOF) {
+			t.err = t.failed(nil, err)
+		}
+		n += copy(p[n:], piece)
+	}
+	if n > 0 || len(p) == 0 {
+		return n, nil
+	}
+	return 0, t.err
+}
+
+// maxEscape is how long the escape sequences of one character are.
+const maxEscape = len(`\ud83d\ude00`)
+
+// piece returns some bytes of the string, no more than there is space for, or io.EOF at its end. They are good until the next piece.
+func (t *logText) piece(space int) ([]byte, error) {
+	if len(t.pending) == 0 {
+		if err := t.fill(); err != nil {
+			return nil, err
+		}
+	}
+	piece := t.pending[:min(space, len(t.pending))]
+	t.pending = t.pending[len(piece):]
+	return piece, nil
+}
+
+// fill decodes what stands next: a run of plain text, or one character that is escaped.
+func (t *logText) fill() error {
+	if _, err := t.in.Peek(1); err != nil {
+		return noEOF(err)
+	}
+	text, _ := t.in.Peek(t.in.Buffered())
+	end := bytes.IndexAny(text, `"\`)
+	switch {
+	case end < 0:
+		end = len(text)
+	case end == 0 && text[0] == '"':
+		return io.EOF
+	case end == 0:
+		return noEOF(t.escape())
+	}
+	t.pending = text[:end]
+	_, err := t.in.Discard(end)
+	return err
+}
+
+// noEOF is for an answer that ends within the string.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+var errEscape = errors.New("an escape that JSON does not have")
+
+// escape decodes one escape sequence, or the two of one character.
+func (t *logText) escape() error {
+	first, err := t.in.Peek(2)
+	if err != nil {
+		return err
+	}
+	if at := strings.IndexByte(escapes, first[1]); at >= 0 {
+		t.pending = append(t.char[:0], meant[at])
+		_, err := t.in.Discard(2)
+		return err
+	}
+	c, err := t.unicode()
+	if err != nil {
+		return err
+	}
+	if _, err := t.in.Discard(6); err != nil {
+		return err
+	}
+	if utf16.IsSurrogate(c) {
+		low, err := t.unicode()
+		if c = utf16.DecodeRune(c, low); err == nil && c != utf8.RuneError {
+			_, _ = t.in.Discard(6) // it is buffered
+		}
+	}
+	t.pending = utf8.AppendRune(t.char[:0], c)
+	return nil
+}
+
+// The characters that JSON escapes by one letter, and the letters.
+const (
+	escapes = `"\/bfnrt`
+	meant   = "\"\\/\b\f\n\r\t"
+)
+
+// unicode reads ahead what \uXXXX stands for.
+func (t *logText) unicode() (rune, error) {
+	text, err := t.in.Peek(6)
+	if err != nil {
+		return 0, err
+	}
+	code, err := strconv.ParseUint(string(text[2:]), 16, 32)
+	if err != nil || text[0] != '\\' || text[1] != 'u' {
+		return 0, errEscape
+	}
+	return rune(code), nil
+}
+
+// Close implements io.Closer.
+func (t *logText) Close() error {
+	t.cancel()
+	t.stalled.Stop()
+	return t.body.Close()
+}
