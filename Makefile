@@ -119,6 +119,7 @@ test: build ## Run the tests that a change needs, those on a real control plane 
 .PHONY: test-all
 test-all: build ## Run all tests, for a release: also long ones, real Ray, and what only a new Kubernetes can break
 	@TESTS=all hack/test.sh
+	@COVER=1 hack/simulate.sh 20000
 	@$(GO) test ./test/load -long -timeout 60m
 	@$(GO) test ./apiserver/cmd/apiserver -run TestKinds -loops 10000 -timeout 60m
 	@$(MAKE) --no-print-directory test-console test-ray-all
