@@ -126,7 +126,7 @@ func restartsOf(p *corev1.Pod) int32 {
 // rayStarts has Ray come up on a head.
 func (n *nodes) rayStarts(key types.NamespacedName, uid types.UID, restarts int32) {
 	p := n.pod(key, uid)
-	if p == nil || restartsOf(p) != restarts || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
+	if p == nil || p.Labels[rayv1.LabelNodeType] != string(rayv1.HeadNode) || restartsOf(p) != restarts || p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil {
 		return
 	}
 	n.world.rays.headStarts(p)

@@ -74,8 +74,10 @@ func (s *scenario) cron(r *rand.Rand) {
 	cj := &rayv1.RayCronJob{ObjectMeta: at(demo), Spec: rayv1.RayCronJobSpec{
 		Schedule: []string{"*/2 * * * *", "* * * * *", "@every 90s", "0 0 31 2 *", "@every 20s"}[r.IntN(5)], JobTemplate: jobSpec(r),
 	}}
+	end := span + longest
 	if r.IntN(3) == 0 {
 		away := []time.Duration{10 * time.Minute, 4 * time.Hour}[r.IntN(2)]
+		end += away
 		s.add(r, fmt.Sprintf("the operator is away for %s", away), absent(away))
 	}
 	if r.IntN(4) == 0 {
@@ -95,7 +97,7 @@ func (s *scenario) cron(r *rand.Rand) {
 		s.add(r, "the schedule becomes valid", edit(kindCronJob, demo, func(cj *rayv1.RayCronJob) { cj.Spec.Schedule = "*/2 * * * *" }))
 	}
 	// A schedule never rests: the end is a suspension.
-	s.steps = append(s.steps, step{span + longest, "the RayCronJob is suspended for good", suspend(true)})
+	s.steps = append(s.steps, step{end, "the RayCronJob is suspended for good", suspend(true)})
 }
 
 // removeWorker is an autoscaler that names a worker to go.
