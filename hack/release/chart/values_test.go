@@ -113,7 +113,8 @@ func testTracing(t *testing.T, gateway *appsv1.Deployment) {
 			t.Errorf("no %s among %q", arg, c.Args)
 		}
 	}
-	if len(c.Env) != 1 || c.Env[0].Name != "OTEL_EXPORTER_OTLP_HEADERS" || c.Env[0].ValueFrom.SecretKeyRef.Name != "collector" {
+	headers := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "OTEL_EXPORTER_OTLP_HEADERS" })
+	if headers < 0 || c.Env[headers].ValueFrom.SecretKeyRef.Name != "collector" {
 		t.Errorf("environment: %+v", c.Env)
 	}
 	if len(pod.Volumes) != 2 || pod.Volumes[1].Secret.SecretName != "collector" || len(c.VolumeMounts) != 2 || c.VolumeMounts[1].MountPath != "/tracing" {
