@@ -87,6 +87,7 @@ func (s *scenario) service(r *rand.Rand) {
 			choice{1, func() { s.add(r, "the RayService is deleted and made anew", recreate(kindRayService, demo, rs)) }},
 			choice{1, func() { s.add(r, "a cluster of it is deleted", deleteOwned(kindCluster, "RayService")) }},
 			choice{1, func() { s.spoilService(r, set) }},
+			choice{3, func() { s.waitForNodes(r, image(imageB)) }},
 			choice{4, func() { s.add(r, "the newest application fails for a while", failApplication) }},
 			choice{1, func() { s.spoilConfig(r, set) }},
 			choice{2, func() { s.add(r, "the strategy becomes NewCluster", set(newStrategy(rayv1.RayServiceNewCluster))) }},
@@ -164,4 +165,14 @@ func failApplication(w *world) {
 	w.rays.loses(newest.Name)
 	w.begins("an application fails", newest.Name, 1, lasts)
 	w.after(lasts, "application", set(dashboardfake.Serving))
+}
+
+// waitForNodes is an upgrade whose new cluster finds no node for minutes, in which the head in use loses its memory.
+func (s *scenario) waitForNodes(r *rand.Rand, upgrade func(*world)) {
+	begin := 30*time.Second + time.Duration(r.Int64N(int64(time.Minute)))
+	s.steps = append(s.steps,
+		step{begin, "nodes are full for minutes", func(w *world) { w.begins(faultNodes, "", 1, 5*time.Minute) }},
+		step{begin + time.Second, "the image becomes b", upgrade},
+		step{begin + 20*time.Second, "the head in use loses its memory", onPod(rayv1.HeadNode, 0, (*nodes).kill)},
+	)
 }
