@@ -72,6 +72,7 @@ var scheme = sync.OnceValue(func() *runtime.Scheme {
 // startOperator starts a process that knows nothing of those before.
 func startOperator(w *world, version string) *operator {
 	o := &operator{world: w, version: version, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
+	w.starts++
 	byObject := raycluster.CacheByObject()
 	maps.Copy(byObject, rayservicecontroller.CacheByObject())
 	o.cache = apiserver.NewCache(w.store, byObject, o.later)

@@ -36,6 +36,7 @@ type world struct {
 
 	history []string // empty unless the history is kept
 	keep    bool
+	starts  int // of the operator
 	steps   int
 }
 
