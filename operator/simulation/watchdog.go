@@ -220,7 +220,7 @@ func (d *watchdog) checkConfigured(rs *rayv1.RayService) {
 	w := d.world
 	h := w.rays.of(rs.Status.ActiveServiceStatus.RayClusterName)
 	// An operator that was restarted does not know which configuration a head had that has none.
-	if h == nil || h.age() < 90*time.Second || w.excused() || w.starts > 1 || w.recently(faultWatch) || time.Since(w.op.started) < time.Minute {
+	if h == nil || h.age() < 90*time.Second || w.excused() || w.starts > 1 || w.op.dead.Load() || w.recently(faultWatch) || time.Since(w.op.started) < time.Minute {
 		return
 	}
 	if strings.Contains(rs.Spec.ServeConfigV2, "import_path: 'shop") && len(h.Configs()) == 0 {
