@@ -178,7 +178,11 @@ func (d *watchdog) checkPromotion(c apiserver.Change) {
 		return
 	}
 	if h := d.world.rays.of(from); h != nil && h.serves() && !d.world.rays.lately(from) && stepwise(after) {
-		d.violateLocked("trafficIsServed", "%s gives %s up with %d %% of the requests led to %s", after.Name, from, *pending.TrafficRoutedPercent, pending.RayClusterName)
+		d.world.after(0, "promotion", func() {
+			if rc := d.world.clusterObject(from); rc.Name != "" && rc.DeletionTimestamp == nil {
+				d.violate("trafficIsServed", "%s gives %s up with %d %% of the requests led to %s", after.Name, from, *pending.TrafficRoutedPercent, pending.RayClusterName)
+			}
+		})
 	}
 }
 

@@ -198,7 +198,7 @@ func (s *step) needsCluster() bool {
 			return true
 		}
 	}
-	return c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.activeName() == "")
+	return c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.active() == nil)
 }
 
 // clusters makes and changes the objects. Only a name that is saved is used.

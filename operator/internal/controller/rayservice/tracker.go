@@ -213,6 +213,8 @@ func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failure
 		k.failures++
 		if k.refused = ""; errors.Is(o.Err, dashboard.ErrInvalid) {
 			k.refused = o.Err.Error()
+		} else if !ended.keep {
+			k.known = false // Ray may have it all the same, and says so
 		}
 	default:
 		k.failures, k.refused = 0, ""
