@@ -103,7 +103,7 @@ func mirror(s *scope, st *rayv1.RayJobStatus) {
 		return
 	}
 	switch st.JobDeploymentStatus {
-	case rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusWaiting, rayv1.JobDeploymentStatusRunning:
+	case rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusWaiting, rayv1.JobDeploymentStatusRunning, rayv1.JobDeploymentStatusValidationFailed:
 	default:
 		return
 	}
