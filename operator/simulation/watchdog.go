@@ -109,7 +109,8 @@ func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events[name]++
-	if kind == corev1.EventTypeWarning && strings.HasPrefix(reason, "FailedTo") && !strings.Contains(reason, "Serve") && !d.world.excused() {
+	if kind == corev1.EventTypeWarning && strings.HasPrefix(reason, "FailedTo") && !strings.Contains(reason, "Serve") &&
+		!strings.Contains(fmt.Sprintf(note, args...), "has no controller") && !d.world.excused() { // those of somebody else have none
 		d.violateLocked("warningHasCause", "%s: %s: %s", name, reason, fmt.Sprintf(note, args...))
 	}
 	if n := d.events[name]; n > 60+20*d.changes {
