@@ -170,7 +170,7 @@ func (w *world) clusterUnfinished(rc *rayv1.RayCluster) string {
 		return ""
 	case pods > want && rc.Spec.EnableInTreeAutoscaling != nil && *rc.Spec.EnableInTreeAutoscaling:
 		return "" // the autoscaler chooses which to remove
-	case pods != want && !never2(rc):
+	case pods != want && controlledBy(rc, "RayJob") == "": // the Pods of a cluster that ends with its job are of no more interest
 		return fmt.Sprintf("has %d Pods of %d", pods, want)
 	case suspended && rc.Status.State != rayv1.ClusterStateSuspended:
 		return fmt.Sprintf("is %q and not suspended", rc.Status.State)
@@ -190,9 +190,6 @@ func isInitializing(rs *rayv1.RayService) bool {
 	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady)
 	return c == nil || c.Reason == rayv1.ReasonRayServiceInitializing
 }
-
-// never2 reports whether Pods of a cluster that ends with its job are of no more interest.
-func never2(rc *rayv1.RayCluster) bool { return controlledBy(rc, "RayJob") != "" }
 
 // never reports whether a service keeps its cluster whatever is edited.
 func never(rs *rayv1.RayService) bool {

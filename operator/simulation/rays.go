@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -334,8 +333,8 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 }
 
 func (h *ray) final(id string) bool {
-	j, err := h.GetJob(context.Background(), id)
-	return err != nil || j.Status.Final()
+	status, err := h.status(id)
+	return err != nil || status.Final()
 }
 
 // deploy hands a configuration to Serve. Applications that are as before go on; others take a while.
@@ -409,13 +408,11 @@ func (h *ray) serves() bool {
 	return true
 }
 
-var errNoJob = errors.New("no such job")
-
 // status is that of a job.
 func (h *ray) status(id string) (dashboard.Status, error) {
 	j, err := h.GetJob(context.Background(), id)
 	if err != nil {
-		return "", errNoJob
+		return "", err
 	}
 	return j.Status, nil
 }

@@ -161,5 +161,3 @@ func (c *collector) changed(ch apiserver.Change) {
 	}
 	c.world.after(c.world.between("collect", 50*time.Millisecond, 3*time.Second), "collect", func() { c.world.store.Collect() })
 }
-
-func clientKey(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -60,7 +61,7 @@ func (s *scenario) cluster(r *rand.Rand) {
 				svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: demo + "-head-svc", Labels: map[string]string{labelForeign: "true"}}}
 				s.add(r, "somebody takes the name of the head Service", func(w *world) { _ = w.store.Create(actorUser, svc.DeepCopy()) })
 				s.steps = append(s.steps, step{span + 3, "that Service is deleted", func(w *world) {
-					if o := w.store.Find(kindService, clientKey(svc)); o != nil && o.GetLabels()[labelForeign] != "" {
+					if o := w.store.Find(kindService, client.ObjectKeyFromObject(svc)); o != nil && o.GetLabels()[labelForeign] != "" {
 						remove(kindService, svc.Name)(w)
 					}
 				}})

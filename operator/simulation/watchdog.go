@@ -421,21 +421,6 @@ func (d *watchdog) rested() (time.Duration, string) {
 // left finds what still runs of RayJobs that have ended.
 func (d *watchdog) left() {
 	w := d.world
-	d.mu.Lock()
-	submitters := make([]*submitter, 0, len(d.submitters))
-	for _, s := range d.submitters {
-		submitters = append(submitters, s)
-	}
-	d.mu.Unlock()
-	slices.SortFunc(submitters, func(a, b *submitter) int { return strings.Compare(a.id, b.id) })
-	for _, s := range submitters {
-		if !s.runs() || s.hangs {
-			continue
-		}
-		if j := w.owner(s.id); j == nil || j.Status.JobDeploymentStatus.IsTerminal() {
-			d.violate("nothingLeft", "the submitter %s still runs", s.pod.Name)
-		}
-	}
 	for _, gk := range []schema.GroupKind{kindPod, kindJob, kindService} {
 		for _, o := range w.store.All(gk) {
 			if o.GetDeletionTimestamp() != nil {
@@ -447,16 +432,21 @@ func (d *watchdog) left() {
 		p := o.(*corev1.Pod)
 		for i := range p.Spec.Containers {
 			s := submitterOf(p, &p.Spec.Containers[i])
-			if s == nil {
+			if s == nil || d.hangs(s.id) {
 				continue
 			}
 			s.world = w
-			if known := d.submitters[s.id]; known != nil && known.hangs {
-				continue
-			}
 			if j := w.owner(s.id); s.runs() && (j == nil || j.Status.JobDeploymentStatus.IsTerminal()) {
-				d.violate("nothingLeft", "the submitter %s waits", p.Name)
+				d.violate("nothingLeft", "the submitter %s still runs", p.Name)
 			}
 		}
 	}
+}
+
+// hangs reports whether the submitter of a job hangs for good.
+func (d *watchdog) hangs(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.submitters[id]
+	return s != nil && s.hangs
 }

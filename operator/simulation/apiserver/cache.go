@@ -309,5 +309,3 @@ type synced struct {
 
 // HasSynced implements cache.ResourceEventHandlerRegistration.
 func (synced) HasSynced() bool { return true }
-
-func labelsOf(o client.Object) labels.Set { return labels.Set(o.GetLabels()) }

@@ -9,6 +9,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -216,5 +217,5 @@ func (c *Client) IsObjectNamespaced(runtime.Object) (bool, error) { return true,
 
 // matches reports whether an object is one that a list asks for. Field selectors are a matter of caches.
 func matches(o client.Object, opts *client.ListOptions) bool {
-	return (opts.Namespace == "" || o.GetNamespace() == opts.Namespace) && (opts.LabelSelector == nil || opts.LabelSelector.Matches(labelsOf(o)))
+	return (opts.Namespace == "" || o.GetNamespace() == opts.Namespace) && (opts.LabelSelector == nil || opts.LabelSelector.Matches(labels.Set(o.GetLabels())))
 }
