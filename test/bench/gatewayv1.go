@@ -59,8 +59,8 @@ func (e *ends) v1Create(t target) (call, error) {
 	}, nil
 }
 
-// directV1Create makes at the API server what V1 makes of the message of v1Create, which has more in it than the object of the other rows: it is read back
-// from a first one.
+// directV1Create does at the API server what V1 does for the message of v1Create: it reads the ConfigMap of the compute template, which the gateway
+// caches only with --v1-cache-templates, and creates the object, which has more in it than that of the other rows and is read back from a first one.
 func (e *ends) directV1Create(ctx context.Context, namespace string) (createCall, error) {
 	first := target{namespace, "created-first"}
 	create, err := e.v1Create(first)
@@ -85,6 +85,13 @@ func (e *ends) directV1Create(ctx context.Context, namespace string) (createCall
 		rc.SetName(t.name)
 		rc.SetLabels(stored.GetLabels())
 		rc.SetAnnotations(stored.GetAnnotations())
-		return rawCreate(e.raw, e.directURL(t.namespace), rc)
+		create, err := rawCreate(e.raw, e.directURL(t.namespace), rc)
+		read := rawGet(e.raw, e.host+"/api/v1/namespaces/"+t.namespace+"/configmaps/small", target{t.namespace, "small"})
+		return func(ctx context.Context) error {
+			if err := read(ctx); err != nil {
+				return err
+			}
+			return create(ctx)
+		}, err
 	}, nil
 }
