@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -85,29 +86,12 @@ func submit(ctx context.Context, e env, address string, o submitOptions, args []
 
 func (o submitOptions) body(args []string) (map[string]any, error) {
 	body := map[string]any{"entrypoint": join(args)}
-	if o.id == "" {
-		o.id = o.oldID
+	if id := cmp.Or(o.id, o.oldID); id != "" {
+		body["submission_id"] = id
 	}
-	if o.id != "" {
-		body["submission_id"] = o.id
-	}
-	env := map[string]any{}
-	if o.envFile != "" {
-		data, err := os.ReadFile(o.envFile)
-		if err != nil {
-			return nil, fmt.Errorf("--runtime-env: %w", err)
-		}
-		if err := yaml.Unmarshal(data, &env); err != nil {
-			return nil, fmt.Errorf("--runtime-env: %w", err)
-		}
-	}
-	if o.runtimeEnv != "" {
-		if err := json.Unmarshal([]byte(o.runtimeEnv), &env); err != nil {
-			return nil, fmt.Errorf("--runtime-env-json: %w", err)
-		}
-	}
-	if o.workingDir != "" {
-		env["working_dir"] = o.workingDir
+	env, err := o.environment()
+	if err != nil {
+		return nil, err
 	}
 	if len(env) > 0 {
 		body["runtime_env"] = env
@@ -128,6 +112,29 @@ func (o submitOptions) body(args []string) (map[string]any, error) {
 		}
 	}
 	return body, nil
+}
+
+// environment returns the runtime environment: that of the file, then that of the JSON, then the working directory.
+func (o submitOptions) environment() (map[string]any, error) {
+	env := map[string]any{}
+	if o.envFile != "" {
+		data, err := os.ReadFile(o.envFile)
+		if err != nil {
+			return nil, fmt.Errorf("--runtime-env: %w", err)
+		}
+		if err := yaml.Unmarshal(data, &env); err != nil {
+			return nil, fmt.Errorf("--runtime-env: %w", err)
+		}
+	}
+	if o.runtimeEnv != "" {
+		if err := json.Unmarshal([]byte(o.runtimeEnv), &env); err != nil {
+			return nil, fmt.Errorf("--runtime-env-json: %w", err)
+		}
+	}
+	if o.workingDir != "" {
+		env["working_dir"] = o.workingDir
+	}
+	return env, nil
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./-]+$`)

@@ -119,64 +119,71 @@ func runControlPlane(ctx context.Context, o controlPlaneOptions) error {
 	if o.exitWithParent {
 		go watchParent(cancel)
 	}
-	readyFile := filepath.Join(p.data, "ready")
-	if err := os.Remove(readyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+	s := &serving{options: o, paths: p, readyFile: filepath.Join(p.data, "ready"), out: &progress{out: os.Stdout}}
+	if err := os.Remove(s.readyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing old ready file: %w", err)
 	}
-
-	out := &progress{out: os.Stdout}
-	group := &proc.Group{}
-	defer group.StopAll(out.printf)
 	begin := time.Now()
-	var g *ground
-	if o.has("nodes") && o.has("ray") {
-		if g, err = newGround(p, out); err != nil {
-			return err
-		}
-		defer g.close()
-	}
-	cp, r, err := startOnFreePorts(ctx, group, p, o, g.socket(), out)
-	if err != nil {
+	defer s.stop()
+	defer cancel() // before stop
+	if err := s.start(ctx); err != nil {
 		return stopped(ctx, err)
 	}
-	if o.has("nodes") {
-		wait, err := startNodes(ctx, cp, g, o.nodes, out)
-		defer wait()
-		defer cancel()
-		if err != nil {
-			return stopped(ctx, err)
-		}
-	}
-	if err := r.write(readyFile); err != nil {
+	if err := s.ready.write(s.readyFile); err != nil {
 		return err
 	}
-	defer os.Remove(readyFile)
-	out.printf("ready after %.1f s: %s, kubeconfig %s", time.Since(begin).Seconds(), cp.Server, cp.Kubeconfig)
-	s := serving{cp: cp, group: group, ready: r, readyFile: readyFile, out: out}
+	defer os.Remove(s.readyFile)
+	s.out.printf("ready after %.1f s: %s, kubeconfig %s", time.Since(begin).Seconds(), s.cp.Server, s.cp.Kubeconfig)
 	return s.untilEnd(ctx, restart, kill)
 }
 
-// startNodes starts the simulated nodes, with what is real of their Pods unless g is nil. wait waits for their end, which that of ctx brings.
-func startNodes(ctx context.Context, cp *controlplane.ControlPlane, g *ground, n int, out *progress) (wait func(), err error) {
-	sim, err := simnode.New(cp.Config, n, out.printf)
-	if err != nil {
-		return func() {}, err
-	}
-	if g != nil {
-		if err := g.settle(cp.Config, sim); err != nil {
-			return func() {}, err
-		}
-	}
-	return sim.Start(ctx)
-}
-
-// serving is a control plane that is ready.
+// serving is a control plane with its nodes.
 type serving struct {
-	cp        *controlplane.ControlPlane
-	group     *proc.Group
-	ready     ready
+	options   controlPlaneOptions
+	paths     paths
 	readyFile string
 	out       *progress
+
+	group  proc.Group
+	ground *ground // nil if nothing of the Pods is real
+	cp     *controlplane.ControlPlane
+	ready  ready
+	wait   func() // waits for the simulated nodes, which end with ctx; nil before they start
+}
+
+// start starts the control plane, and the simulated nodes if they are wanted.
+func (s *serving) start(ctx context.Context) (err error) {
+	nodes := s.options.has("nodes")
+	if nodes && s.options.has("ray") {
+		if s.ground, err = newGround(s.paths, s.out); err != nil {
+			return err
+		}
+	}
+	if err := s.startOnFreePorts(ctx); err != nil || !nodes {
+		return err
+	}
+	sim, err := simnode.New(s.cp.Config, s.options.nodes, s.out.printf)
+	if err != nil {
+		return err
+	}
+	if s.ground != nil {
+		if err := s.ground.settle(s.cp.Config, sim); err != nil {
+			return err
+		}
+	}
+	s.wait, err = sim.Start(ctx)
+	return err
+}
+
+// stop ends all that start started. The context of start must have ended.
+func (s *serving) stop() {
+	if s.wait != nil {
+		s.wait()
+	}
+	if s.ground != nil {
+		s.ground.close()
+	}
+	s.group.StopAll(s.out.printf)
 }
 
 // untilEnd does what signals ask for until ctx ends or a part crashes.
@@ -208,46 +215,48 @@ func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) 
 
 // startOnFreePorts tries again with other ports when somebody, another test for
 // example, was quicker to take one of ours.
-func startOnFreePorts(ctx context.Context, group *proc.Group, p paths, o controlPlaneOptions, egress string, out *progress) (*controlplane.ControlPlane, ready, error) {
+func (s *serving) startOnFreePorts(ctx context.Context) error {
+	o := s.options
 	for attempt := 1; ; attempt++ {
 		var c ports.Chooser
 		var chosen [3]int
 		for i, want := range []int{o.securePort, 0, 0} {
 			port, preferred, err := c.Choose(want)
 			if err != nil {
-				return nil, ready{}, err
+				return err
 			}
 			if want != 0 && !preferred {
-				return nil, ready{}, fmt.Errorf("--secure-port: port %d is taken", want)
+				return fmt.Errorf("--secure-port: port %d is taken", want)
 			}
 			chosen[i] = port
 		}
 		opts := controlplane.Options{
-			Dir: p.data, Bin: p.k8s(),
+			Dir: s.paths.data, Bin: s.paths.k8s(),
 			Ports:                    controlplane.Ports{Secure: chosen[0], EtcdClient: chosen[1], EtcdPeer: chosen[2]},
 			Unsafe:                   true,
-			Egress:                   egress,
+			Egress:                   s.ground.socket(),
 			AuditPolicy:              o.auditPolicy,
 			WithoutScheduler:         slices.Contains(o.without, "scheduler"),
 			WithoutControllerManager: slices.Contains(o.without, "controller-manager"),
 			Grace:                    2 * time.Second,
-			Progress:                 out.printf,
+			Progress:                 s.out.printf,
 		}
-		cp, err := controlplane.Start(ctx, group, opts)
+		cp, err := controlplane.Start(ctx, &s.group, opts)
 		if err == nil {
-			return cp, ready{
+			s.cp, s.ready = cp, ready{
 				Kubeconfig: cp.Kubeconfig, Server: cp.Server,
 				Etcd: fmt.Sprintf("http://127.0.0.1:%d", chosen[1]),
 				PID:  os.Getpid(), Generation: 1,
-			}, nil
+			}
+			return nil
 		}
 		if attempt == 3 || !errors.Is(err, controlplane.ErrPortTaken) {
-			return nil, ready{}, err
+			return err
 		}
-		out.printf("%v; trying other ports", err)
-		group.StopAll(out.printf)
-		for len(group.Crashes()) > 0 {
-			<-group.Crashes() // of the attempt before
+		s.out.printf("%v; trying other ports", err)
+		s.group.StopAll(s.out.printf)
+		for len(s.group.Crashes()) > 0 {
+			<-s.group.Crashes() // of the attempt before
 		}
 	}
 }

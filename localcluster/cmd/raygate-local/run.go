@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/localcluster/internal/controlplane"
-	"github.com/raygate/raygate/localcluster/internal/crds"
 	"github.com/raygate/raygate/localcluster/internal/lockfile"
 	"github.com/raygate/raygate/localcluster/internal/ports"
 	"github.com/raygate/raygate/localcluster/internal/proc"
@@ -222,6 +221,22 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 			return err
 		}
 	}
+	if err := r.startControlPlane(ctx); err != nil {
+		return err
+	}
+	if err := r.startNodes(ctx, wait); err != nil {
+		return err
+	}
+	if err := r.installCRDs(ctx); err != nil {
+		return err
+	}
+	if r.opts.withoutRaygate {
+		return nil
+	}
+	return r.startRaygate(ctx)
+}
+
+func (r *runner) startControlPlane(ctx context.Context) (err error) {
 	r.cp, err = controlplane.Start(ctx, &r.group, controlplane.Options{
 		Dir: r.paths.data, Bin: r.paths.k8s(),
 		Ports: controlplane.Ports{
@@ -237,9 +252,11 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 	if err != nil {
 		return err
 	}
-	if err := r.writeEnv(); err != nil {
-		return err
-	}
+	return r.writeEnv()
+}
+
+// startNodes starts the real nodes, if any are asked for, and what stands in for Pods and nodes. wait is set as that of start.
+func (r *runner) startNodes(ctx context.Context, wait *func()) (err error) {
 	if r.opts.realNodes > 0 {
 		if err := r.startRealNodes(ctx); err != nil {
 			return err
@@ -255,16 +272,8 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 			return err
 		}
 	}
-	if *wait, err = r.sim.Start(ctx); err != nil {
-		return err
-	}
-	if err := r.installCRDs(ctx); err != nil {
-		return err
-	}
-	if r.opts.withoutRaygate {
-		return nil
-	}
-	return r.startRaygate(ctx)
+	*wait, err = r.sim.Start(ctx)
+	return err
 }
 
 func (r *runner) startRealNodes(ctx context.Context) error {
@@ -300,57 +309,4 @@ func (r *runner) choosePorts() error {
 		r.out.printf("port %d is taken: %s is on %d", m.Usual, m.Name, m.Port)
 	}
 	return r.ports.Save(r.paths.ports())
-}
-
-func (r *runner) installCRDs(ctx context.Context) error {
-	dir := r.opts.crds
-	if dir == "" {
-		dir = r.paths.crds()
-		if !exists(dir) && r.opts.withoutRaygate {
-			r.out.printf("no CustomResourceDefinitions at %s", dir)
-			return nil
-		}
-	}
-	r.out.printf("installing CustomResourceDefinitions from %s", dir)
-	return crds.Install(ctx, r.cp.Config, dir, func(name string) { r.out.printf("  %s", name) })
-}
-
-// startRaygate starts the operator and the gateway side by side and waits for both.
-func (r *runner) startRaygate(ctx context.Context) error {
-	local := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", r.ports[name]) }
-	r.out.printf("starting the operator and the gateway")
-	// Their own stop takes longest: requests and reconciles are brought to an end.
-	const grace = 4 * time.Second
-	operator, err := r.group.Start(proc.Spec{
-		Name: "raygate-operator", Path: r.paths.operator(), Log: r.paths.log("raygate-operator"),
-		Args: []string{
-			"--kubeconfig", r.cp.Kubeconfig,
-			"--metrics-bind-address=" + local(portOperatorMetrics),
-			"--health-probe-bind-address=" + local(portOperatorProbes),
-			"--leader-elect=false",
-			"--use-kubernetes-proxy", // the API server reaches Pods, programs of this machine do not
-			"--feature-gates=RayCronJob=true",
-		},
-	}, controlplane.LayerPrograms, grace)
-	if err != nil {
-		return err
-	}
-	gateway, err := r.group.Start(proc.Spec{
-		Name: "raygate-apiserver", Path: r.paths.gateway(), Log: r.paths.log("raygate-apiserver"),
-		Args: []string{
-			"--kubeconfig", r.cp.Kubeconfig,
-			"--authentication=none",
-			"--grpc-address=" + local(portGatewayGRPC),
-			"--http-address=" + local(portGatewayHTTP),
-			"--metrics-address=" + local(portGatewayMetrics),
-			"--use-kubernetes-proxy",
-		},
-	}, controlplane.LayerPrograms, grace)
-	if err != nil {
-		return err
-	}
-	if err := controlplane.WaitHTTP(ctx, operator, "operator", "http://"+local(portOperatorProbes)+"/readyz", time.Minute, r.out.printf); err != nil {
-		return err
-	}
-	return controlplane.WaitHTTP(ctx, gateway, "gateway", "http://"+local(portGatewayHTTP)+"/readyz", time.Minute, r.out.printf)
 }

@@ -101,7 +101,7 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 	if err != nil {
 		return nil, err
 	}
-	if err := WaitHTTP(ctx, etcd, "etcd", fmt.Sprintf("http://127.0.0.1:%d/readyz", o.Ports.EtcdClient), 30*time.Second, o.Progress); err != nil {
+	if err := (Wait{etcd, "etcd", 30 * time.Second, o.Progress}).UntilHTTP(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", o.Ports.EtcdClient)); err != nil {
 		return nil, err
 	}
 
@@ -126,7 +126,7 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 		return nil, fmt.Errorf("reading own kubeconfig: %w", err)
 	}
 	cp.Config.QPS = -1
-	if err := waitFor(ctx, cp.apiServer, "API server", 90*time.Second, o.Progress, apiServerReady(cp.Config)); err != nil {
+	if err := (Wait{cp.apiServer, "API server", 90 * time.Second, o.Progress}).until(ctx, apiServerReady(cp.Config)); err != nil {
 		return nil, err
 	}
 	return cp, cp.startControllers(ctx)
@@ -171,7 +171,7 @@ func (cp *ControlPlane) startControllers(ctx context.Context) error {
 	}
 	// Pods are refused until their namespace has this; a caller that creates one
 	// at once should not see that.
-	return waitFor(ctx, cp.apiServer, "default ServiceAccount", 60*time.Second, cp.opts.Progress, defaultServiceAccount(cp.Config))
+	return Wait{cp.apiServer, "default ServiceAccount", time.Minute, cp.opts.Progress}.until(ctx, defaultServiceAccount(cp.Config))
 }
 
 // startAPIServer starts the API server and waits until it answers on its port.
@@ -182,7 +182,7 @@ func (cp *ControlPlane) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	cp.apiServer = p
-	return waitFor(ctx, p, "API server's port", 60*time.Second, cp.opts.Progress, listens(cp.opts.Ports.Secure))
+	return Wait{p, "API server's port", time.Minute, cp.opts.Progress}.until(ctx, listens(cp.opts.Ports.Secure))
 }
 
 // KillAPIServer ends the API server as a crash would (SIGKILL), which is no
@@ -203,7 +203,7 @@ func (cp *ControlPlane) RestartAPIServer(ctx context.Context) error {
 	if err := cp.startAPIServer(ctx); err != nil {
 		return err
 	}
-	return waitFor(ctx, cp.apiServer, "API server", 90*time.Second, cp.opts.Progress, apiServerReady(cp.Config))
+	return Wait{cp.apiServer, "API server", 90 * time.Second, cp.opts.Progress}.until(ctx, apiServerReady(cp.Config))
 }
 
 func (cp *ControlPlane) start(name string, flags []string, layer int) (*proc.Process, error) {

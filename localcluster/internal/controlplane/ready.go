@@ -15,10 +15,18 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/proc"
 )
 
-// waitFor calls ask until it succeeds, p has ended, or limit is over. Progress
-// is told every few seconds what is being waited for, with the last answer.
-func waitFor(ctx context.Context, p *proc.Process, what string, limit time.Duration, progress func(string, ...any), ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// Wait is the wait for a process to do its work.
+type Wait struct {
+	Process *proc.Process
+	For     string // a noun for messages
+	Limit   time.Duration
+	// Progress gets a line every few seconds, with the last answer.
+	Progress func(format string, args ...any)
+}
+
+// until calls ask until it succeeds, the process has ended, or the limit is over.
+func (w Wait) until(ctx context.Context, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Limit)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -32,13 +40,13 @@ func waitFor(ctx context.Context, p *proc.Process, what string, limit time.Durat
 		}
 		if time.Since(told) > 3*time.Second {
 			told = time.Now()
-			progress("waiting for %s, %d s so far (%v)", what, int(time.Since(begin).Seconds()), err)
+			w.Progress("waiting for %s, %d s so far (%v)", w.For, int(time.Since(begin).Seconds()), err)
 		}
 		select {
-		case <-p.Done():
-			return died(p)
+		case <-w.Process.Done():
+			return died(w.Process)
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s: %w; last answer: %w", what, ctx.Err(), err)
+			return fmt.Errorf("waiting for %s: %w; last answer: %w", w.For, ctx.Err(), err)
 		case <-tick.C:
 		}
 	}
@@ -116,8 +124,7 @@ func defaultServiceAccount(cfg *rest.Config) func(context.Context) error {
 	}
 }
 
-// WaitHTTP waits until the URL of part p answers with 200, for at most limit.
-// progress gets a line every few seconds.
-func WaitHTTP(ctx context.Context, p *proc.Process, what, url string, limit time.Duration, progress func(string, ...any)) error {
-	return waitFor(ctx, p, what, limit, progress, func(ctx context.Context) error { return AskHTTP(ctx, url) })
+// UntilHTTP waits until url answers with 200.
+func (w Wait) UntilHTTP(ctx context.Context, url string) error {
+	return w.until(ctx, func(ctx context.Context) error { return AskHTTP(ctx, url) })
 }

@@ -54,17 +54,22 @@ func Start(ctx context.Context, client kubernetes.Interface, o Options) (stop fu
 	if err := o.startProxyAndDNS(); err != nil {
 		return stop, err
 	}
+	return stop, o.startNodes(ctx, client)
+}
+
+// startNodes starts all nodes, then waits until they are ready.
+func (o Options) startNodes(ctx context.Context, client kubernetes.Interface) error {
 	for _, n := range o.nodes() {
 		if err := n.start(ctx); err != nil {
-			return stop, fmt.Errorf("node %s: %w", n.name(), err)
+			return fmt.Errorf("node %s: %w", n.name(), err)
 		}
 	}
 	for _, n := range o.nodes() {
 		if err := n.awaitReady(ctx, client); err != nil {
-			return stop, err
+			return err
 		}
 	}
-	return stop, nil
+	return nil
 }
 
 // command runs a program to its end.

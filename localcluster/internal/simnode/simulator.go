@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 )
 
 const workers = 32
@@ -255,14 +256,9 @@ func (s *Simulator) status(pod *corev1.Pod, ip, hostIP string) *corev1.PodStatus
 
 // end lets a deleted Pod go, after what is real of it.
 func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
-	if s.runtime != nil {
-		grace := time.Duration(0)
-		if g := pod.DeletionGracePeriodSeconds; g != nil {
-			grace = time.Duration(*g) * time.Second
-		}
-		if !s.runtime.Stop(pod, grace) {
-			return nil // Changed brings it back
-		}
+	grace := ptr.Deref(pod.DeletionGracePeriodSeconds, -1)
+	if s.runtime != nil && !s.runtime.Stop(pod, time.Duration(max(grace, 0))*time.Second) {
+		return nil // Changed brings it back
 	}
 	if len(pod.Finalizers) > 0 {
 		// It stays visible until its finalizers are gone, and whoever holds them
@@ -277,7 +273,7 @@ func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
 			}
 		}
 	}
-	if g := pod.DeletionGracePeriodSeconds; g != nil && *g == 0 {
+	if grace == 0 {
 		return nil // only the finalizers hold it
 	}
 	err := s.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
