@@ -52,7 +52,7 @@ func (r *Report) Without(g Gate, o Options) *Report {
 
 func (r *Report) add(by *Rule, problem *field.Error, detail []string) {
 	switch {
-	case len(detail) > 0:
+	case len(detail) > 0 && detail[0] != "":
 		problem.Detail = detail[0]
 	case problem.Detail == "":
 		problem.Detail = by.Remedy

@@ -90,27 +90,36 @@ var rc051 = rule.New(rule.Rule{ID: "RC-051", Field: "rayVersion", Condition: "be
 		NoWorse: cel.SameVersion + " && " + cel.NoMoreGroups(cel.NoPriority),
 		Says:    cel.NeedsVersion("priority of a worker group", "2.56.0")}}})
 
+var groupPriority = feature{"priority of a worker group", rayWithGroupPriority, rc049, rc050, rc051}
+
 // checkPriorityVersion checks rayVersion once for all groups with a priority.
 func checkPriorityVersion(out *rule.Report, c *Spec, path *field.Path) {
 	for i := range c.Spec.WorkerGroupSpecs {
 		if p := c.Spec.WorkerGroupSpecs[i].Priority; p != nil && *p != 0 {
-			checkFeatureVersion(out, c.Spec.RayVersion, path, rayWithGroupPriority, "priority of a worker group", [3]*rule.Rule{rc049, rc050, rc051})
+			groupPriority.check(out, c.Spec.RayVersion, path)
 			return
 		}
 	}
 }
 
-// checkFeatureVersion demands a release for a feature, and reports whether it is there. The rules are for no version, an unreadable and an older one.
-func checkFeatureVersion(out *rule.Report, text string, path *field.Path, atLeast *version.Version, feature string, rules [3]*rule.Rule) bool {
-	remedy := fmt.Sprintf("%s needs Ray %s or later; give the version of Ray in the images, as in %s", feature, atLeast, atLeast)
+// feature is something that needs a release of Ray, with the rules for no version, an unreadable one and an older one.
+type feature struct {
+	name                      string
+	atLeast                   *version.Version
+	missing, malformed, older *rule.Rule
+}
+
+// check reports whether the version, which is in rayVersion, has the feature.
+func (f feature) check(out *rule.Report, text string, path *field.Path) bool {
+	remedy := fmt.Sprintf("%s needs Ray %s or later; give the version of Ray in the images, as in %s", f.name, f.atLeast, f.atLeast)
 	v := parseRayVersion(text)
 	switch {
 	case text == "":
-		out.Required(rules[0], path, remedy)
+		out.Required(f.missing, path, remedy)
 	case v == nil:
-		out.Invalid(rules[1], path, text, remedy)
-	case v.LessThan(atLeast):
-		out.Invalid(rules[2], path, text, remedy)
+		out.Invalid(f.malformed, path, text, remedy)
+	case v.LessThan(f.atLeast):
+		out.Invalid(f.older, path, text, remedy)
 	default:
 		return true
 	}

@@ -106,11 +106,12 @@ func hasEnv(c *corev1.Container, name string, values ...string) bool {
 
 var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the cluster: at least headGroupSpec with a Pod template",
 	CEL: cel.SpecIsThere})
+var clusterRules = metadata.ObjectRules{Names: clusterNames, Absent: rc581}
 
 // Check looks at a RayCluster alone, its status included.
 func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
 	path, missing := field.NewPath("spec"), equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{})
-	if !metadata.CheckObject(out, rc, &rc.ObjectMeta, clusterNames, missing, rc581, o) {
+	if !clusterRules.Check(out, rc, &rc.ObjectMeta, missing, o) {
 		return
 	}
 	c := New(&rc.Spec, &rc.ObjectMeta, o)
@@ -151,4 +152,5 @@ func checkClippedNames(out *rule.Report, c *Spec, path *field.Path) {
 	}
 }
 
-var clusterNames = metadata.NewNameRules(rule.RayCluster, "RC-030", rule.ByWebhookAndSpec, "RC-031", rule.ByWebhookAndSpec, 53, "so that the names of its Services stay within 63")
+var clusterNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayCluster, TooLong: "RC-030", Malformed: "RC-031", LengthBy: rule.ByWebhookAndSpec, FormBy: rule.ByWebhookAndSpec,
+	Max: 53, Why: "so that the names of its Services stay within 63"})

@@ -192,7 +192,7 @@ func checkAccessModes(out *rule.Report, modes []corev1.PersistentVolumeAccessMod
 	for i, mode := range modes {
 		rule.OneOf(out, rc544, path.Index(i), mode, accessModes...)
 	}
-	pods.Repeats(out.Maybe(), rc544, path, modes, func(m *corev1.PersistentVolumeAccessMode) corev1.PersistentVolumeAccessMode { return *m }, "", "list each mode once")
+	pods.Repeats(out.Maybe(), pods.Unique{By: rc544, Path: path, Remedy: "list each mode once"}, modes, func(m *corev1.PersistentVolumeAccessMode) corev1.PersistentVolumeAccessMode { return *m })
 	other := func(m corev1.PersistentVolumeAccessMode) bool { return m != corev1.ReadWriteOncePod }
 	out.When(slices.Contains(modes, corev1.ReadWriteOncePod) && slices.ContainsFunc(modes, other)).Forbidden(rc544, path, "ReadWriteOncePod must stand alone")
 }

@@ -83,7 +83,7 @@ var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.s
 
 // CheckServicePorts looks at the list of ports of a Service.
 func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
-	pods.Repeats(out, rc018, path, ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) }, "", pods.OncePerPort)
+	pods.Repeats(out, pods.Unique{By: rc018, Path: path, Remedy: pods.OncePerPort}, ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) })
 }
 
 var rc589 = rule.New(rule.Rule{ID: "RC-589", Field: "headGroupSpec.serviceType, headGroupSpec.headService.spec.type", Condition: "ExternalName",

@@ -64,6 +64,11 @@ func storageNeeds(id, backend string, modes []string, condition string, variable
 	return storage{rule.New(r), backend, modes, variables}
 }
 
+// is reports whether the collector uses this storage, and, where that counts, logs in to it in this mode.
+func (s storage) is(backend, mode string) bool {
+	return s.backend == strings.ToUpper(backend) && (len(s.modes) == 0 || slices.Contains(s.modes, mode))
+}
+
 // storages are those that collectors have. Others are let through: a collector may have been built with its own.
 var storages = []storage{
 	storageNeeds("RC-083", "GCS", nil, " and GCS_BUCKET has neither value nor valueFrom", "GCS_BUCKET"),
@@ -95,11 +100,11 @@ func checkCollectorStorage(out *rule.Report, env []corev1.EnvVar, path *field.Pa
 		return
 	}
 	mode := strings.ToLower(strings.TrimSpace(last["AZURE_STORAGE_AUTH_MODE"].Value))
-	knownMode := mode == "connection_string" || mode == "workload_identity" || mode == "default"
-	out.When(strings.EqualFold(backend, "AZUREBLOB") && !knownMode && !given(cel.Connection) && !given(cel.AccountURL)).Required(rc087, path,
+	anyAccess := !slices.Contains([]string{"connection_string", "workload_identity", "default"}, mode)
+	out.When(strings.EqualFold(backend, "AZUREBLOB") && anyAccess && !given(cel.Connection) && !given(cel.AccountURL)).Required(rc087, path,
 		fmt.Sprintf("%s or %s must be among them for the storage %s", cel.Connection, cel.AccountURL, backend))
 	for _, s := range storages {
-		if s.backend != strings.ToUpper(backend) || len(s.modes) > 0 && !slices.Contains(s.modes, mode) {
+		if !s.is(backend, mode) {
 			continue
 		}
 		for _, name := range s.variables {

@@ -41,10 +41,10 @@ func checkNetworkPolicy(out *rule.Report, c *Spec, path *field.Path) {
 	checkDNS(out, c, mode, policyPath)
 	rc013.Check(out, policyPath.Child("mode"), mode)
 	if p.Head != nil {
-		checkPolicyRules(out, p.Head, mode, policyPath.Child("head"), rc098, rc099)
+		exceptions{rc098, rc099}.check(out, p.Head, mode, policyPath.Child("head"))
 	}
 	if p.Worker != nil {
-		checkPolicyRules(out, p.Worker, mode, policyPath.Child("worker"), rc100, rc101)
+		exceptions{rc100, rc101}.check(out, p.Worker, mode, policyPath.Child("worker"))
 	}
 	groups := make(map[string]bool, len(c.Spec.WorkerGroupSpecs))
 	for i := range c.Spec.WorkerGroupSpecs {
@@ -77,14 +77,16 @@ func checkPolicyGroups(out *rule.Report, p *rayv1.NetworkPolicyConfig, groups ma
 			out.Invalid(rc105, namePath, g.GroupName)
 		}
 		seen[g.GroupName] = true
-		checkPolicyRules(out, &g.NetworkPolicyRules, mode, path.Index(k), rc103, rc104)
+		exceptions{rc103, rc104}.check(out, &g.NetworkPolicyRules, mode, path.Index(k))
 	}
 }
 
-// checkPolicyRules refuses exceptions from a denial that the mode does not make.
-func checkPolicyRules(out *rule.Report, r *rayv1.NetworkPolicyRules, mode rayv1.NetworkPolicyMode, path *field.Path, ingress, egress *rule.Rule) {
-	out.When(mode == rayv1.NetworkPolicyDenyAllEgress && len(r.IngressRules) > 0).Forbidden(ingress, path.Child("ingressRules"), "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll")
-	out.When(mode == rayv1.NetworkPolicyDenyAllIngress && len(r.EgressRules) > 0).Forbidden(egress, path.Child("egressRules"), "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll")
+// exceptions are the rules on exceptions from a denial that the mode does not make.
+type exceptions struct{ ingress, egress *rule.Rule }
+
+func (e exceptions) check(out *rule.Report, r *rayv1.NetworkPolicyRules, mode rayv1.NetworkPolicyMode, path *field.Path) {
+	out.When(mode == rayv1.NetworkPolicyDenyAllEgress && len(r.IngressRules) > 0).Forbidden(e.ingress, path.Child("ingressRules"), "mode DenyAllEgress lets all traffic in; remove the rules, or use DenyAll")
+	out.When(mode == rayv1.NetworkPolicyDenyAllIngress && len(r.EgressRules) > 0).Forbidden(e.egress, path.Child("egressRules"), "mode DenyAllIngress lets all traffic out; remove the rules, or use DenyAll")
 }
 
 var rc566 = rule.New(rule.Rule{ID: "RC-566", Field: "networkPolicy", Condition: "mode DenyAll or DenyAllEgress and no egress rule that can reach port 53 (head and each group)"})

@@ -98,7 +98,7 @@ var rc046 = rule.New(rule.Rule{ID: "RC-046", Field: "workerGroupSpecs[i].labels"
 func checkRayLabels(out *rule.Report, g nodeGroup, path *field.Path) {
 	v, set := g.rayStartParams["labels"]
 	out.When(set).Invalid(g.rule(rc035, rc044), path.Child("rayStartParams").Key("labels"), v)
-	pods.CheckLabels(out, g.labels, g.rule(rc036, rc045), g.rule(rc037, rc046), nil, path.Child("labels"))
+	pods.LabelRules{Key: g.rule(rc036, rc045), Value: g.rule(rc037, rc046)}.Check(out, g.labels, nil, path.Child("labels"))
 }
 
 var rc514 = rule.New(rule.Rule{ID: "RC-514", Field: "resources of head and worker groups", Condition: "value is not a quantity, or is negative",

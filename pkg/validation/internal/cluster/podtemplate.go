@@ -27,7 +27,7 @@ func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 		Volumes:         addedVolumes,
 		Overwritten:     g.overwrites,
 		Reserved: func(name string, isInit bool, path *field.Path) {
-			checkReservedName(out, c, g, name, isInit, path)
+			checkReservedName(out, c, g, container{name, isInit, path})
 		},
 	}.Check(out, path)
 	out.When(len(t.Spec.Containers) == 0).Required(g.rule(rc033, rc038), spec.Child("containers"))
@@ -97,11 +97,18 @@ var rc524 = rule.New(rule.Rule{ID: "RC-524", Field: "headGroupSpec.template.spec
 		cel.AddedToHead("initContainers", rayv1.ContainerAutoscaler, cel.Autoscaling, "a container of this name with enableInTreeAutoscaling"),
 	}})
 
+// container is one of the two lists of a Pod template.
+type container struct {
+	name   string
+	isInit bool
+	path   *field.Path // of the name
+}
+
 // checkReservedName refuses the name of a container that the operator adds to the Pod. Whether it adds one that makes workers wait, it alone
 // knows.
-func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isInit bool, path *field.Path) {
+func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, it container) {
 	collector, waits, perhaps := g.rule(rc089, rc090), rc525, out
-	if isInit {
+	if it.isInit {
 		collector, waits = rc525, rc526
 	}
 	if !c.Options.FromOperator {
@@ -116,13 +123,13 @@ func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, name string, isIn
 	}{
 		{rayv1.ContainerAutoscaler, g.head && c.Autoscaling, out, rc524, "the operator adds a container of this name with enableInTreeAutoscaling"},
 		{rayv1.ContainerHistoryCollector, c.Spec.HistoryServerOptions != nil, out, collector, "the operator adds a container of this name with historyServerOptions"},
-		{rayv1.ContainerJobSubmitter, g.head && isInit && c.SidecarSubmitter, out, rc525, "the operator adds a container of this name in SidecarMode"},
+		{rayv1.ContainerJobSubmitter, g.head && it.isInit && c.SidecarSubmitter, out, rc525, "the operator adds a container of this name in SidecarMode"},
 		{rayv1.ContainerWaitTLS, c.tls, out, rc525, "the operator adds an init container of this name with tlsOptions.enabled"},
 		{rayv1.ContainerWaitGCSReady, !g.head && !c.Options.NoInitContainers, perhaps, waits, "the operator adds an init container of this name to workers"},
-		{name, slices.Contains(sidecars(c, g), name), out, rc525, "the configuration of the operator adds a container of this name"},
+		{it.name, slices.Contains(sidecars(c, g), it.name), out, rc525, "the configuration of the operator adds a container of this name"},
 	} {
-		if name == r.name && r.added {
-			r.out.Invalid(r.by, path, name, r.why+"; use another name")
+		if it.name == r.name && r.added {
+			r.out.Invalid(r.by, it.path, it.name, r.why+"; use another name")
 			return
 		}
 	}

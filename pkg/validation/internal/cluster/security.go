@@ -11,6 +11,11 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
+var (
+	tokenAuth           = feature{"authOptions.mode token", rayWithTokenAuth, rc091, rc092, rc093}
+	kubernetesTokenAuth = feature{"authOptions.enableK8sTokenAuth", rayWithK8sTokenAuth, rc091, rc092, rc094}
+)
+
 var rc006 = rule.NewEnum(rule.Rule{ID: "RC-006", Field: "authOptions.mode", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.AuthModeDisabled, rayv1.AuthModeToken)
 var rc095 = rule.New(rule.Rule{ID: "RC-095", Field: "authOptions.secretName", Condition: "set with enableK8sTokenAuth", Peer: rule.BySpec, Reads: []string{"authOptions"},
 	Remedy: "is not used with enableK8sTokenAuth; keep one of the two",
@@ -36,8 +41,8 @@ func checkAuth(out *rule.Report, c *Spec, path *field.Path) {
 	}
 	// The later of two releases is named only when the earlier one is there.
 	versionPath := path.Child("rayVersion")
-	if checkFeatureVersion(out, c.Spec.RayVersion, versionPath, rayWithTokenAuth, "authOptions.mode token", [3]*rule.Rule{rc091, rc092, rc093}) && byKubernetes {
-		checkFeatureVersion(out, c.Spec.RayVersion, versionPath, rayWithK8sTokenAuth, "authOptions.enableK8sTokenAuth", [3]*rule.Rule{rc091, rc092, rc094})
+	if tokenAuth.check(out, c.Spec.RayVersion, versionPath) && byKubernetes {
+		kubernetesTokenAuth.check(out, c.Spec.RayVersion, versionPath)
 	}
 	secret := ptr.Deref(o.SecretName, "")
 	out.When(byKubernetes && secret != "").Invalid(rc095, authPath.Child("secretName"), secret)

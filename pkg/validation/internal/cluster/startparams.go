@@ -84,6 +84,11 @@ func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 			}
 		}
 	}
+	checkMemoryAndPorts(out, g, kept, path)
+}
+
+func checkMemoryAndPorts(out *rule.Report, g nodeGroup, kept bool, path *field.Path) {
+	params := g.rayStartParams
 	store := params["object-store-memory"]
 	out.When(!kept && wholeNumber.MatchString(store) && aboveMemoryLimit(g, store)).Invalid(rc588, path.Key("object-store-memory"), store)
 	low, errLow := strconv.Atoi(params["min-worker-port"])
@@ -91,13 +96,19 @@ func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	out.When(errLow == nil && errHigh == nil && low > high && high != 0).Invalid(rc518, path.Key("min-worker-port"), low, fmt.Sprintf("must not exceed max-worker-port, which is %d", high))
 }
 
+// param is a flag of ray start with its value.
+type param struct {
+	key, value string
+	path       *field.Path
+}
+
 func checkStartParams(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	checkNumbers(out, c, g, path)
 	for _, key := range slices.Sorted(maps.Keys(g.rayStartParams)) {
-		value, p := g.rayStartParams[key], path.Key(key)
-		checkParamName(out, g, key, p)
-		checkParamOverridden(out, c, g, key, value, p)
-		checkParamText(out, key, value, p)
+		p := param{key, g.rayStartParams[key], path.Key(key)}
+		p.checkName(out, g)
+		p.checkOverridden(out, c, g)
+		p.checkText(out)
 	}
 	checkResourcesParam(out, g, path)
 }
@@ -120,7 +131,8 @@ var paramName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 var rc520 = rule.New(rule.Rule{ID: "RC-520", Field: "rayStartParams", Condition: "not a known flag of ray start, or one of the head on a worker"})
 var rc528 = rule.New(rule.Rule{ID: "RC-528", Field: "rayStartParams", Condition: "key starts with -, or has white space or upper case; value has shell metacharacters without quotes"})
 
-func checkParamName(out *rule.Report, g nodeGroup, key string, path *field.Path) {
+func (p param) checkName(out *rule.Report, g nodeGroup) {
+	key, path := p.key, p.path
 	switch {
 	case !paramName.MatchString(key) && !bothParams.Has(strings.ReplaceAll(key, "_", "-")):
 		out.Invalid(rc528, path, key, "write the flag of ray start in lower case, without leading dashes and blanks, as in num-cpus")
@@ -135,21 +147,21 @@ func checkParamName(out *rule.Report, g nodeGroup, key string, path *field.Path)
 
 var rc521 = rule.New(rule.Rule{ID: "RC-521", Field: "rayStartParams", Condition: "block set to anything, address on the head, no-monitor with autoscaling, head"})
 
-func checkParamOverridden(out *rule.Report, c *Spec, g nodeGroup, key, value string, path *field.Path) {
+func (p param) checkOverridden(out *rule.Report, c *Spec, g nodeGroup) {
 	var why string
 	switch {
-	case key == "block":
+	case p.key == "block":
 		why = "is always true; remove it"
-	case key == "head":
+	case p.key == "head":
 		why = "is added to the head by the operator; remove it"
-	case key == "address" && g.head:
+	case p.key == "address" && g.head:
 		why = "makes the head join another cluster; remove it"
-	case key == "no-monitor" && g.head && c.Autoscaling:
+	case p.key == "no-monitor" && g.head && c.Autoscaling:
 		why = "is always true with enableInTreeAutoscaling; remove it"
 	default:
 		return
 	}
-	out.Invalid(rc521, path, value, why)
+	out.Invalid(rc521, p.path, p.value, why)
 }
 
 // switches are the flags for which false is more than leaving the flag out.
@@ -158,13 +170,13 @@ var switches = sets.New("log-color", "include-dashboard", "include-log-monitor")
 var rc531 = rule.New(rule.Rule{ID: "RC-531", Field: "rayStartParams", Condition: "value false for a flag other than log-color, include-dashboard, include-log-monitor",
 	Remedy: "is dropped; leave the flag out instead"})
 
-func checkParamText(out *rule.Report, key, value string, path *field.Path) {
-	var shown any = value
-	if secretParams[key] {
+func (p param) checkText(out *rule.Report) {
+	var shown any = p.value
+	if secretParams[p.key] {
 		shown = field.OmitValueType{}
 	}
-	out.When(strings.EqualFold(value, "false") && !switches.Has(key) && key != "block").Invalid(rc531, path, shown)
-	out.When(!shell.OneWord(value)).Invalid(rc528, path, shown, "is passed through a shell without quotes; put the value in single quotes")
+	out.When(strings.EqualFold(p.value, "false") && !switches.Has(p.key) && p.key != "block").Invalid(rc531, p.path, shown)
+	out.When(!shell.OneWord(p.value)).Invalid(rc528, p.path, shown, "is passed through a shell without quotes; put the value in single quotes")
 }
 
 func aboveMemoryLimit(g nodeGroup, value string) bool {

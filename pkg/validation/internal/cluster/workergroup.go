@@ -45,7 +45,7 @@ var rc501 = rule.New(rule.Rule{ID: "RC-501", Field: "workerGroupSpecs[i].groupNa
 
 // checkGroupNamesUnique refuses the second of two groups of one name: they would share their Pods.
 func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, path *field.Path) {
-	pods.Repeats(out, rc501, path, groups, func(g *rayv1.WorkerGroupSpec) string { return g.GroupName }, "groupName")
+	pods.Repeats(out, pods.Unique{By: rc501, Path: path, Below: "groupName"}, groups, func(g *rayv1.WorkerGroupSpec) string { return g.GroupName })
 	first := make(map[string]string, len(groups))
 	for i := range groups {
 		name, lower := groups[i].GroupName, strings.ToLower(groups[i].GroupName)
@@ -218,7 +218,7 @@ var rc511 = rule.New(rule.Rule{ID: "RC-511", Field: "workerGroupSpecs[i].scaleSt
 func checkWorkersToDelete(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *field.Path) {
 	names := g.ScaleStrategy.WorkersToDelete
 	out.When(len(names) > 0 && !c.Autoscaling).Invalid(rc511, path, len(names), "is meant for the autoscaler, which is off; the Pods are deleted and made anew unless replicas shrinks too")
-	pods.Repeats(out, rc511, path, names, func(name *string) string { return *name }, "", "name each Pod once")
+	pods.Repeats(out, pods.Unique{By: rc511, Path: path, Remedy: "name each Pod once"}, names, func(name *string) string { return *name })
 }
 
 var rc534 = rule.New(rule.Rule{ID: "RC-534", Field: "workerGroupSpecs[i].template.spec.containers[0].resources", Condition: "autoscaling on and no CPU limit or request and no rayStartParams or resources for CPU, GPU or custom",

@@ -19,7 +19,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var cronJobNames = metadata.NewNameRules(rule.RayCronJob, "CJ-010", rule.BySpec, "CJ-502", rule.ByStep, 36, "so that the names of its RayJobs stay within 47")
+var cronJobNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayCronJob, TooLong: "CJ-010", Malformed: "CJ-502", LengthBy: rule.BySpec, FormBy: rule.ByStep,
+	Max: 36, Why: "so that the names of its RayJobs stay within 47"})
 
 var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
 	Remedy: "give the spec of the RayJobs: at least entrypoint, and rayClusterSpec or clusterSelector",

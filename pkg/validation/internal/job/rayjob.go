@@ -17,7 +17,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var jobNames = metadata.NewNameRules(rule.RayJob, "RJ-020", rule.ByWebhookAndSpec, "RJ-021", rule.ByWebhookAndSpec, 47, "so that the name of its RayCluster stays within 53")
+var jobNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayJob, TooLong: "RJ-020", Malformed: "RJ-021", LengthBy: rule.ByWebhookAndSpec, FormBy: rule.ByWebhookAndSpec,
+	Max: 47, Why: "so that the name of its RayCluster stays within 53"})
 
 var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobDeploymentStatus", Condition: "Waiting while submissionMode is not InteractiveMode", Peer: rule.BySpec,
 	Remedy: "is reached in InteractiveMode only; the operator sets it",
@@ -33,10 +34,11 @@ var rj066 = rule.New(rule.Rule{ID: "RJ-066", Kind: "RayJob", Field: "kind", Cond
 	Remedy: "the batch scheduler scheduler-plugins, which the operator runs with, cannot schedule a RayJob; use a RayCluster"})
 var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the job: at least entrypoint, and rayClusterSpec or clusterSelector",
 	CEL: cel.SpecIsThere})
+var jobRules = metadata.ObjectRules{Names: jobNames, Absent: rj581}
 
 // Check looks at a RayJob alone, its status included.
 func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
-	if !metadata.CheckObject(out, rj, &rj.ObjectMeta, jobNames, EmptyJobSpec(&rj.Spec), rj581, o) {
+	if !jobRules.Check(out, rj, &rj.ObjectMeta, EmptyJobSpec(&rj.Spec), o) {
 		return
 	}
 	j, path := New(&rj.Spec, &rj.ObjectMeta, o), field.NewPath("spec")

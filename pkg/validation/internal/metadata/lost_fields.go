@@ -59,32 +59,42 @@ func lostFields(t reflect.Type, before, after any, path string) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	var lost []string
 	switch {
-	case t.Kind() == reflect.Slice:
-		groups := map[any]any{}
-		kept, _ := after.([]any)
-		for _, item := range kept {
-			groups[member(item, "groupName")] = item
-		}
-		items, _ := before.([]any)
-		for _, item := range items {
-			if same, ok := groups[member(item, "groupName")]; ok && t.Elem() == reflect.TypeFor[rayv1alpha1.WorkerGroupSpec]() {
-				lost = append(lost, lostFields(t.Elem(), item, same, path+"[*]")...)
-			}
-		}
+	case t.Kind() == reflect.Slice && t.Elem() == reflect.TypeFor[rayv1alpha1.WorkerGroupSpec]():
+		return lostOfGroups(t.Elem(), before, after, path)
 	case t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[rayv1alpha1.RayClusterSpec]().PkgPath():
-		fields := jsonfield.Of(t)
-		values, _ := before.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			at := path + "." + name
-			if known, ok := fields[name]; !ok {
-				if !isDefault(values[name]) && isDefault(member(after, name)) {
-					lost = append(lost, at)
-				}
-			} else if values[name] != nil {
-				lost = append(lost, lostFields(known.GoType, values[name], member(after, name), at)...)
-			}
+		return lostOfStruct(t, before, after, path)
+	}
+	return nil
+}
+
+// lostOfGroups compares worker groups by their names.
+func lostOfGroups(t reflect.Type, before, after any, path string) (lost []string) {
+	groups := map[any]any{}
+	kept, _ := after.([]any)
+	for _, item := range kept {
+		groups[member(item, "groupName")] = item
+	}
+	items, _ := before.([]any)
+	for _, item := range items {
+		if same, ok := groups[member(item, "groupName")]; ok {
+			lost = append(lost, lostFields(t, item, same, path+"[*]")...)
+		}
+	}
+	return lost
+}
+
+func lostOfStruct(t reflect.Type, before, after any, path string) (lost []string) {
+	fields := jsonfield.Of(t)
+	values, _ := before.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		at, value := path+"."+name, values[name]
+		known, ok := fields[name]
+		switch {
+		case !ok && !isDefault(value) && isDefault(member(after, name)):
+			lost = append(lost, at)
+		case ok && value != nil:
+			lost = append(lost, lostFields(known.GoType, value, member(after, name), at)...)
 		}
 	}
 	return lost

@@ -29,14 +29,23 @@ type NameRules struct {
 	why                string
 }
 
-// NewNameRules declares the rules on the names of a kind: at most so many characters, for a reason, and a form that Services can have. Each
-// has the parts of KubeRay that ask it. Names cannot change, so a stored object with a bad one stays writable.
-func NewNameRules(kind rule.Part, tooLong string, lengthBy []rule.PeerLayer, malformed string, formBy []rule.PeerLayer, most int, why string) NameRules {
-	return NameRules{max: most, why: why,
-		tooLong: rule.New(rule.Rule{ID: tooLong, Kind: string(kind), Field: "metadata.name", Condition: fmt.Sprintf("longer than %d", most), Peer: lengthBy,
-			CEL: []rule.CEL{{Field: ".metadata.name", OwnWords: true, Ratchet: rule.CreateOnly, Valid: fmt.Sprintf("self.metadata.name.size() <= %d", most),
-				Says: fmt.Sprintf("has too many characters, at most %d are possible, %s", most, why)}}}),
-		malformed: rule.New(rule.Rule{ID: malformed, Kind: string(kind), Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: formBy,
+// Names are what the rules on the names of one kind ask: at most Max characters, because of Why, and a form that Services can have. Both rules have
+// their ids, and the parts of KubeRay that ask them.
+type Names struct {
+	Kind               rule.Part
+	TooLong, Malformed string
+	LengthBy, FormBy   []rule.PeerLayer
+	Max                int
+	Why                string
+}
+
+// NewNameRules declares the rules. Names cannot change, so a stored object with a bad one stays writable.
+func NewNameRules(n Names) NameRules {
+	return NameRules{max: n.Max, why: n.Why,
+		tooLong: rule.New(rule.Rule{ID: n.TooLong, Kind: string(n.Kind), Field: "metadata.name", Condition: fmt.Sprintf("longer than %d", n.Max), Peer: n.LengthBy,
+			CEL: []rule.CEL{{Field: ".metadata.name", OwnWords: true, Ratchet: rule.CreateOnly, Valid: fmt.Sprintf("self.metadata.name.size() <= %d", n.Max),
+				Says: fmt.Sprintf("has too many characters, at most %d are possible, %s", n.Max, n.Why)}}}),
+		malformed: rule.New(rule.Rule{ID: n.Malformed, Kind: string(n.Kind), Field: "metadata.name", Condition: "not a DNS-1035 label", Peer: n.FormBy,
 			Remedy: "use lower-case letters, digits and dashes, beginning with a letter and not ending with a dash, as in my-cluster-1",
 			CEL:    []rule.CEL{{Field: ".metadata.name", Ratchet: rule.CreateOnly, Valid: "self.metadata.name.matches('" + cel.DNS1035Label + "')"}}})}
 }
@@ -61,13 +70,18 @@ func CheckName(out *rule.Report, meta *metav1.ObjectMeta, r NameRules) {
 	out.When(!dns1035.MatchString(name)).Invalid(r.malformed, path, shown)
 }
 
-// CheckObject looks at what all kinds have, and reports whether there is more to look at. If the spec is missing, as absent says, then only the
-// labels count that do without.
-func CheckObject(out *rule.Report, object Object, meta *metav1.ObjectMeta, names NameRules, missing bool, absent *rule.Rule, o rule.Options) bool {
-	CheckName(out, meta, names)
-	if missing {
+// ObjectRules are the rules on the name of an object, and on a spec that is absent.
+type ObjectRules struct {
+	Names  NameRules
+	Absent *rule.Rule
+}
+
+// Check checks what all kinds have, and reports whether there is more to check. Without a spec only those labels count that do without one.
+func (r ObjectRules) Check(out *rule.Report, object Object, meta *metav1.ObjectMeta, withoutSpec bool, o rule.Options) bool {
+	CheckName(out, meta, r.Names)
+	if withoutSpec {
 		CheckSchedulerLabels(out, meta.Labels, o, field.NewPath("metadata", "labels"))
-		out.Required(absent, field.NewPath("spec"))
+		out.Required(r.Absent, field.NewPath("spec"))
 		return false
 	}
 	Check(out, meta, o, field.NewPath("metadata"))

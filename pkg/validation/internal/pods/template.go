@@ -54,7 +54,7 @@ var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "metadata.labels, .annotatio
 	Policies: cel.Templates(cel.LabelValues, cel.TemplateMetadata)})
 
 func (t Template) checkMetadata(out *rule.Report, path *field.Path) {
-	CheckLabels(out, t.Labels, rc530, rc530, t.Overwritten, path.Child("labels"))
+	LabelRules{rc530, rc530}.Check(out, t.Labels, t.Overwritten, path.Child("labels"))
 	for _, key := range slices.Sorted(maps.Keys(t.Annotations)) {
 		// The key of an annotation may have upper-case letters in its prefix.
 		out.Malformed(rc530, path.Child("annotations").Key(key), key, validation.IsQualifiedName(strings.ToLower(key)))
@@ -64,12 +64,15 @@ func (t Template) checkMetadata(out *rule.Report, path *field.Path) {
 	}
 }
 
-// CheckLabels looks at the keys of labels, and at their values but for those of labels that are overwritten.
-func CheckLabels(out *rule.Report, labels map[string]string, byKey, byValue *rule.Rule, overwritten func(string) bool, path *field.Path) {
+// LabelRules are the rules on keys and values of labels.
+type LabelRules struct{ Key, Value *rule.Rule }
+
+// Check checks the keys of labels, and their values except those of labels that are overwritten. A nil function means that none is.
+func (r LabelRules) Check(out *rule.Report, labels map[string]string, overwritten func(string) bool, path *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		out.Malformed(byKey, path.Key(key), key, validation.IsQualifiedName(key))
+		out.Malformed(r.Key, path.Key(key), key, validation.IsQualifiedName(key))
 		if overwritten == nil || !overwritten(key) {
-			out.Malformed(byValue, path.Key(key), labels[key], validation.IsValidLabelValue(labels[key]))
+			out.Malformed(r.Value, path.Key(key), labels[key], validation.IsValidLabelValue(labels[key]))
 		}
 	}
 }
@@ -127,9 +130,16 @@ func CheckMounts(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set
 var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
-// Repeats reports the items of the list at the path whose key an earlier item has, at the field below the item, or at the item when the
-// key is more than one field. Without a remedy, that of the rule counts.
-func Repeats[T any, K comparable](out *rule.Report, by *rule.Rule, path *field.Path, list []T, key func(*T) K, below string, remedy ...string) {
+// Unique is the rule that each item of the list at Path has a key of its own.
+type Unique struct {
+	By     *rule.Rule
+	Path   *field.Path
+	Below  string // the field of an item that is the key; empty if the key is more than one field
+	Remedy string // empty means that of the rule
+}
+
+// Repeats reports the items of the list whose key an earlier item has.
+func Repeats[T any, K comparable](out *rule.Report, u Unique, list []T, key func(*T) K) {
 	if len(list) < 2 {
 		return
 	}
@@ -138,11 +148,11 @@ func Repeats[T any, K comparable](out *rule.Report, by *rule.Rule, path *field.P
 		k := key(&list[i])
 		if seen[k] {
 			// The path is made where it is needed: a cluster has thousands of items, and none is wrong as a rule.
-			p := path.Index(i)
-			if below != "" {
-				p = p.Child(below)
+			p := u.Path.Index(i)
+			if u.Below != "" {
+				p = p.Child(u.Below)
 			}
-			out.Duplicate(by, p, fmt.Sprint(k), remedy...)
+			out.Duplicate(u.By, p, fmt.Sprint(k), u.Remedy)
 		}
 		seen[k] = true
 	}
@@ -176,17 +186,17 @@ func claimName(c *corev1.ResourceClaim) string { return c.Name }
 
 // checkPodLists checks the lists of a Pod but those of its containers.
 func checkPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
-	Repeats(out, rc017, path.Child("volumes"), spec.Volumes, func(v *corev1.Volume) string { return v.Name }, "name", "list each volume once")
-	Repeats(out, rc017, path.Child("imagePullSecrets"), spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name }, "name", "list each Secret once")
-	Repeats(out, rc017, path.Child("hostAliases"), spec.HostAliases, func(a *corev1.HostAlias) string { return a.IP }, "ip", "give all names of an address in one entry")
-	Repeats(out, rc017, path.Child("resourceClaims"), spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name }, "name", oncePerClaim)
-	Repeats(out, rc017, path.Child("schedulingGates"), spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name }, "name", "list each gate once")
-	Repeats(out, rc017, path.Child("ephemeralContainers"), spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name }, "name", ownName)
-	Repeats(out, rc017, path.Child("topologySpreadConstraints"), spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
+	Repeats(out, Unique{By: rc017, Path: path.Child("volumes"), Below: "name", Remedy: "list each volume once"}, spec.Volumes, func(v *corev1.Volume) string { return v.Name })
+	Repeats(out, Unique{By: rc017, Path: path.Child("imagePullSecrets"), Below: "name", Remedy: "list each Secret once"}, spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name })
+	Repeats(out, Unique{By: rc017, Path: path.Child("hostAliases"), Below: "ip", Remedy: "give all names of an address in one entry"}, spec.HostAliases, func(a *corev1.HostAlias) string { return a.IP })
+	Repeats(out, Unique{By: rc017, Path: path.Child("resourceClaims"), Below: "name", Remedy: oncePerClaim}, spec.ResourceClaims, func(c *corev1.PodResourceClaim) string { return c.Name })
+	Repeats(out, Unique{By: rc017, Path: path.Child("schedulingGates"), Below: "name", Remedy: "list each gate once"}, spec.SchedulingGates, func(g *corev1.PodSchedulingGate) string { return g.Name })
+	Repeats(out, Unique{By: rc017, Path: path.Child("ephemeralContainers"), Below: "name", Remedy: ownName}, spec.EphemeralContainers, func(c *corev1.EphemeralContainer) string { return c.Name })
+	Repeats(out, Unique{By: rc017, Path: path.Child("topologySpreadConstraints"), Remedy: "give one constraint for each topologyKey and whenUnsatisfiable"}, spec.TopologySpreadConstraints, func(c *corev1.TopologySpreadConstraint) string {
 		return c.TopologyKey + ", " + string(c.WhenUnsatisfiable)
-	}, "", "give one constraint for each topologyKey and whenUnsatisfiable")
+	})
 	if r := spec.Resources; r != nil {
-		Repeats(out, rc017, path.Child("resources", "claims"), r.Claims, claimName, "name", oncePerClaim)
+		Repeats(out, Unique{By: rc017, Path: path.Child("resources", "claims"), Below: "name", Remedy: oncePerClaim}, r.Claims, claimName)
 	}
 }
 
@@ -200,14 +210,14 @@ func checkContainerLists(out *rule.Report, c *corev1.Container, path *field.Path
 			out.Required(rc016, path.Child("env").Index(i).Child("name"), "give the variable a name")
 		}
 	}
-	Repeats(out, rc017, path.Child("env"), c.Env, func(e *corev1.EnvVar) string { return e.Name }, "name", "set each variable once")
-	Repeats(out, rc017, path.Child("ports"), c.Ports, func(p *corev1.ContainerPort) ProtocolPort { return PortKey(p.ContainerPort, p.Protocol) }, "", OncePerPort)
-	Repeats(out, rc017, path.Child("volumeMounts"), c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath }, "mountPath", "mount one volume at each path")
-	Repeats(out, rc017, path.Child("volumeDevices"), c.VolumeDevices, func(d *corev1.VolumeDevice) string { return d.DevicePath }, "devicePath", "map one volume to each path")
-	Repeats(out, rc017, path.Child("resources", "claims"), c.Resources.Claims, claimName, "name", oncePerClaim)
+	Repeats(out, Unique{By: rc017, Path: path.Child("env"), Below: "name", Remedy: "set each variable once"}, c.Env, func(e *corev1.EnvVar) string { return e.Name })
+	Repeats(out, Unique{By: rc017, Path: path.Child("ports"), Remedy: OncePerPort}, c.Ports, func(p *corev1.ContainerPort) ProtocolPort { return PortKey(p.ContainerPort, p.Protocol) })
+	Repeats(out, Unique{By: rc017, Path: path.Child("volumeMounts"), Below: "mountPath", Remedy: "mount one volume at each path"}, c.VolumeMounts, func(m *corev1.VolumeMount) string { return m.MountPath })
+	Repeats(out, Unique{By: rc017, Path: path.Child("volumeDevices"), Below: "devicePath", Remedy: "map one volume to each path"}, c.VolumeDevices, func(d *corev1.VolumeDevice) string { return d.DevicePath })
+	Repeats(out, Unique{By: rc017, Path: path.Child("resources", "claims"), Below: "name", Remedy: oncePerClaim}, c.Resources.Claims, claimName)
 	for i := range c.RestartPolicyRules {
 		if codes := c.RestartPolicyRules[i].ExitCodes; codes != nil {
-			Repeats(out, rc017, path.Child("restartPolicyRules").Index(i).Child("exitCodes", "values"), codes.Values, func(v *int32) int32 { return *v }, "", "list each exit code once")
+			Repeats(out, Unique{By: rc017, Path: path.Child("restartPolicyRules").Index(i).Child("exitCodes", "values"), Remedy: "list each exit code once"}, codes.Values, func(v *int32) int32 { return *v })
 		}
 	}
 }

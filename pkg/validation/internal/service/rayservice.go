@@ -20,7 +20,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-var serviceNames = metadata.NewNameRules(rule.RayService, "RS-010", rule.ByWebhookAndSpec, "RS-011", rule.ByWebhookAndSpec, 47, "so that the names of its RayClusters stay within 53")
+var serviceNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayService, TooLong: "RS-010", Malformed: "RS-011", LengthBy: rule.ByWebhookAndSpec, FormBy: rule.ByWebhookAndSpec,
+	Max: 47, Why: "so that the names of its RayClusters stay within 53"})
 
 // Unused leaves out the template of the serve Service where each cluster has one of its own.
 func Unused(rs *rayv1.RayService, o rule.Options) []string {
@@ -85,11 +86,12 @@ var rs530 = rule.New(rule.Rule{ID: "RS-530", Field: "spec.rayClusterConfig.upgra
 var rs535 = rule.New(rule.Rule{ID: "RS-535", Field: "spec.rayClusterConfig.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
 var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "describe the service: at least rayClusterConfig and serveConfigV2",
 	CEL: cel.SpecIsThere})
+var serviceRules = metadata.ObjectRules{Names: serviceNames, Absent: rs581}
 
 // Check looks at a RayService alone.
 func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkInitializingTimeout(out, rs.Annotations, field.NewPath("metadata", "annotations"))
-	if !metadata.CheckObject(out, rs, &rs.ObjectMeta, serviceNames, equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}), rs581, o) {
+	if !serviceRules.Check(out, rs, &rs.ObjectMeta, equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}), o) {
 		return
 	}
 	s := newService(rs, o)
