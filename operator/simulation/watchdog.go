@@ -66,6 +66,7 @@ type watchdog struct {
 	submitters map[string]*submitter
 	sizes      map[string][]size
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
+	unseen     map[types.UID]bool      // head Pods that no operator saw with an address
 }
 
 // size is how many Pods of a group a cluster asked for from a time on.
@@ -78,7 +79,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{},
+		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{},
 	}
 }
 
@@ -143,6 +144,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 	switch c.Kind {
 	case kindCluster:
 		d.noteSize(c)
+		d.noteUnseen(c)
 	case kindPod:
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))
@@ -252,6 +254,28 @@ func (d *watchdog) noteSize(c apiserver.Change) {
 	}
 }
 
+// noteUnseen notes the head of a cluster that a user deletes while there is no operator, if the head started in that time or just before, so that the
+// RayJob says nothing of its address. Nothing is left then by which a later operator could know that a sidecar has submitted the job: to take every
+// cluster that is gone for one that ran would fail jobs whose head never started, which KubeRay starts again. The caller holds the lock.
+func (d *watchdog) noteUnseen(c apiserver.Change) {
+	if c.Actor != actorUser || c.Old == nil || c.New != nil && c.New.GetDeletionTimestamp() == nil || !d.world.op.dead.Load() {
+		return
+	}
+	const save = 10 * time.Second // the copy of the cluster's status is not saved at once
+	name := c.Old.GetName()
+	if h := d.world.rays.of(name); h != nil && h.started.After(d.world.op.died.Add(-save)) {
+		d.world.after(0, "unseen", func() {
+			for _, o := range d.world.store.All(kindRayJob) {
+				if st := &o.(*rayv1.RayJob).Status; st.RayClusterName == name && st.RayClusterStatus.Head.PodIP == "" {
+					d.mu.Lock()
+					d.unseen[h.pod] = true
+					d.mu.Unlock()
+				}
+			}
+		})
+	}
+}
+
 // memory is how long the operator may act upon a size that is not the latest.
 const memory = 90 * time.Second
 
@@ -324,8 +348,8 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	j := w.owner(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	earlier := d.runs[id]
-	d.runs[id] = append(earlier, h)
+	d.runs[id] = append(d.runs[id], h)
+	earlier := slices.DeleteFunc(slices.Clone(d.runs[id][:len(d.runs[id])-1]), func(r *ray) bool { return d.unseen[r.pod] })
 	switch {
 	case j == nil:
 		d.violateLocked("nothingAfterEnd", "%s begins on %s, but no RayJob has this id", id, h.cluster)
