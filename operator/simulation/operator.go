@@ -55,6 +55,7 @@ type operator struct {
 	cancel  context.CancelFunc
 	ended   sync.WaitGroup
 	dead    atomic.Bool
+	died    time.Time // zero before
 
 	mu     sync.Mutex
 	queues []*queue
@@ -160,6 +161,7 @@ func (m mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RE
 
 // stop ends the process. A write that is on its way may still reach the API server, and its answer does not come.
 func (o *operator) stop() {
+	o.died = time.Now()
 	o.dead.Store(true)
 	o.cache.Stop()
 	o.cancel()

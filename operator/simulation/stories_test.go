@@ -61,6 +61,12 @@ func TestStories(t *testing.T) {
 			})},
 			{120 * time.Second, "the image is right", image(imageA)},
 		}},
+		"a head starts anew whose configuration is not accepted before another cluster is wanted": {objects: list(service(rayv1.RayServiceNewCluster)), steps: []step{
+			{40 * time.Second, "dashboards take nothing", func(w *world) { w.begins(faultPosts, "", 1, 21*time.Second) }},
+			{43 * time.Second, "the head's node is drained", onPod(rayv1.HeadNode, 0, (*nodes).evict)},
+			{55 * time.Second, "nodes are full", func(w *world) { w.begins(faultNodes, "", 1, 5*time.Minute) }},
+			{56 * time.Second, "the image changes", image(imageB)},
+		}},
 		"a suspended RayService is edited": {objects: list(service(rayv1.RayServiceNewCluster)), steps: []step{
 			{30 * time.Second, "it is suspended", edit(kindRayService, demo, func(rs *rayv1.RayService) { rs.Spec.Suspend = true })},
 			{70 * time.Second, "it is edited", image(imageB)},

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,6 +64,7 @@ type watchdog struct {
 	submitters map[string]*submitter
 	sizes      map[string][]size
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
+	unseen     map[types.UID]bool      // head Pods that no operator saw with an address
 }
 
 // size is how many Pods of a group a cluster asked for from a time on.
@@ -78,7 +77,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{},
+		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{},
 	}
 }
 
@@ -143,6 +142,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 	switch c.Kind {
 	case kindCluster:
 		d.noteSize(c)
+		d.noteUnseen(c)
 	case kindPod:
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))
@@ -288,87 +288,6 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 	})
 }
 
-func (d *watchdog) checkResult(c apiserver.Change) {
-	before, ok1 := c.Old.(*rayv1.RayJob)
-	after, ok2 := c.New.(*rayv1.RayJob)
-	if !ok1 || !ok2 || before == nil || after == nil {
-		return
-	}
-	b, a := &before.Status, &after.Status
-	if b.JobDeploymentStatus.IsTerminal() && (a.JobDeploymentStatus != b.JobDeploymentStatus || a.JobStatus != b.JobStatus || a.Reason != b.Reason) {
-		d.violateLocked("resultStays", "%s: %s %s %s became %s %s %s", after.Name, b.JobDeploymentStatus, b.JobStatus, b.Reason, a.JobDeploymentStatus, a.JobStatus, a.Reason)
-	}
-}
-
-var kindRayJob = rayv1.GroupVersion.WithKind("RayJob").GroupKind()
-
-// owner is the RayJob that has a submission id, nil for none.
-func (w *world) owner(id string) *rayv1.RayJob {
-	for _, o := range w.store.All(kindRayJob) {
-		if j := o.(*rayv1.RayJob); j.Status.JobId == id {
-			return j
-		}
-	}
-	return nil
-}
-
-// entrypoint notes that Ray begins to run an entrypoint.
-func (d *watchdog) entrypoint(id string, h *ray) {
-	w := d.world
-	if strings.HasPrefix(id, "user-") {
-		return
-	}
-	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil || w.orphaned(rc) || h.orphaned() {
-		return // what begins there ends with its Pod
-	}
-	j := w.owner(id)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	earlier := d.runs[id]
-	d.runs[id] = append(earlier, h)
-	switch {
-	case j == nil:
-		d.violateLocked("nothingAfterEnd", "%s begins on %s, but no RayJob has this id", id, h.cluster)
-	case j.Status.JobDeploymentStatus.IsTerminal():
-		d.violateLocked("nothingAfterEnd", "%s begins on %s, but its RayJob is %s", id, h.cluster, j.Status.JobDeploymentStatus)
-	case len(earlier) > 0 && j.Spec.SubmissionMode != rayv1.K8sJobMode:
-		d.violateLocked("entrypointOnce", "%s begins for the %d. time", id, len(earlier)+1)
-	}
-}
-
-// orphaned reports whether the garbage collector is about to delete an object.
-func (w *world) orphaned(o client.Object) bool {
-	ref := metav1.GetControllerOf(o)
-	if ref == nil {
-		return false
-	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	w.must(err)
-	owner := w.store.Find(gv.WithKind(ref.Kind).GroupKind(), types.NamespacedName{Namespace: namespace, Name: ref.Name})
-	return owner == nil || owner.GetUID() != ref.UID
-}
-
-// orphaned reports whether the head belongs to a cluster that is gone.
-func (h *ray) orphaned() bool {
-	for _, o := range h.world.store.All(kindPod) {
-		if o.GetUID() == h.pod {
-			return h.world.orphaned(o)
-		}
-	}
-	return true
-}
-
-// submits notes that a submitter submits.
-func (d *watchdog) submits(s *submitter) {
-	d.mu.Lock()
-	other := d.submitters[s.id]
-	d.submitters[s.id] = s
-	d.mu.Unlock()
-	if other != nil && other != s && other.runs() && !other.hangs { // Kubernetes replaces a Pod that is being deleted while it ends
-		d.violate("oneSubmitter", "%s and %s submit %s", other.pod.Name, s.pod.Name, s.id)
-	}
-}
-
 // checkTraffic holds the places to which requests are led against those where the application runs.
 func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
 	w := d.world
@@ -416,37 +335,4 @@ func (d *watchdog) rested() (time.Duration, string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Since(d.lastWrite), d.written
-}
-
-// left finds what still runs of RayJobs that have ended.
-func (d *watchdog) left() {
-	w := d.world
-	for _, gk := range []schema.GroupKind{kindPod, kindJob, kindService} {
-		for _, o := range w.store.All(gk) {
-			if o.GetDeletionTimestamp() != nil {
-				d.violate("nothingLeft", "%s %s is still being deleted", gk.Kind, o.GetName())
-			}
-		}
-	}
-	for _, o := range w.store.All(kindPod) {
-		p := o.(*corev1.Pod)
-		for i := range p.Spec.Containers {
-			s := submitterOf(p, &p.Spec.Containers[i])
-			if s == nil || d.hangs(s.id) {
-				continue
-			}
-			s.world = w
-			if j := w.owner(s.id); s.runs() && (j == nil || j.Status.JobDeploymentStatus.IsTerminal()) {
-				d.violate("nothingLeft", "the submitter %s still runs", p.Name)
-			}
-		}
-	}
-}
-
-// hangs reports whether the submitter of a job hangs for good.
-func (d *watchdog) hangs(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := d.submitters[id]
-	return s != nil && s.hangs
 }

@@ -80,9 +80,9 @@ type Serve struct {
 	Capacity int32
 	// Settled says that every deployment has the replicas that it is to have.
 	Settled bool
-	// Known says that Text is the text of the last configuration that this process sent there, and that was accepted.
-	Known bool
+	// Text is the text of the last configuration from this process that Ray accepted; empty for none. Known says that Ray has no later one.
 	Text  string
+	Known bool
 	// Refused is why Ray does not accept the configuration; empty if it does or nobody knows.
 	Refused string
 }

@@ -311,9 +311,9 @@ func (s *step) deploy(name string, keep bool, capacity *int32) {
 	}
 }
 
-// lost reports whether Ray has nothing of what is known to have been sent.
+// lost reports whether Ray has nothing of what it accepted. A later configuration whose answer was lost is not there either.
 func (v Serve) lost() bool {
-	if !v.Known || len(v.Applications) > 0 {
+	if len(v.Applications) > 0 {
 		return false
 	}
 	c, err := ParseConfig(v.Text)

@@ -115,7 +115,10 @@ func (s *story) input() Input {
 			Match: rayservice.Compare(&s.rs.Spec.RayClusterSpec, m.rc, "v1"), Resize: rayservice.Resized(&s.rs.Spec.RayClusterSpec, m.rc) != nil, HeadReady: up, DeleteAfter: m.after, Made: m.born,
 		}
 		if up {
-			v := Serve{AskedAt: s.now, Applications: map[string]rayv1.AppStatus{}, Capacity: m.capacity, Known: m.known, Text: m.text, Settled: true}
+			v := Serve{AskedAt: s.now, Applications: map[string]rayv1.AppStatus{}, Capacity: m.capacity, Known: m.known, Settled: true}
+			if m.known { // an operator that was restarted has sent nothing yet
+				v.Text = m.text
+			}
 			for app := range m.apps {
 				st := rayv1.ApplicationRunning
 				if s.now.Sub(m.at) < 2*time.Second {

@@ -127,7 +127,7 @@ func (r *Reconciler) deployments(_ context.Context, s *scope) {
 // kept is the configuration that a cluster has: what this process sent there, else what Ray says. Never that of the spec, which is meant
 // for another cluster.
 func (r *Reconciler) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) serveplan.Config {
-	if k := r.tracker.known(s.service.UID, rc.UID); k.known {
+	if k := r.tracker.known(s.service.UID, rc.UID); k.known || d != nil && len(d.Applications) == 0 {
 		if c, err := serveplan.ParseConfig(k.text); err == nil {
 			return c
 		}

@@ -70,7 +70,7 @@ type tracker struct {
 
 // tracked is what is known of a cluster of a service, besides what the pollers know.
 type tracked struct {
-	// text is that of the last configuration which this process sent there and Ray accepted; known says that there is one.
+	// text is that of the last configuration which this process sent there and Ray accepted; empty for none. known says that Ray has no later one.
 	text  string
 	known bool
 	// command is the configuration that is under way.

@@ -1,0 +1,152 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/simulation/apiserver"
+)
+
+// noteUnseen notes the head of a cluster that a user deletes while there is no operator, if the head started in that time or just before, so that the
+// RayJob says nothing of its address. Nothing is left then by which a later operator could know that a sidecar has submitted the job: to take every
+// cluster that is gone for one that ran would fail jobs whose head never started, which KubeRay starts again. The caller holds the lock.
+func (d *watchdog) noteUnseen(c apiserver.Change) {
+	if c.Actor != actorUser || c.Old == nil || c.New != nil && c.New.GetDeletionTimestamp() == nil || !d.world.op.dead.Load() {
+		return
+	}
+	const save = 10 * time.Second // the copy of the cluster's status is not saved at once
+	name := c.Old.GetName()
+	if h := d.world.rays.of(name); h != nil && h.started.After(d.world.op.died.Add(-save)) {
+		d.world.after(0, "unseen", func() {
+			for _, o := range d.world.store.All(kindRayJob) {
+				if st := &o.(*rayv1.RayJob).Status; st.RayClusterName == name && st.RayClusterStatus.Head.PodIP == "" {
+					d.mu.Lock()
+					d.unseen[h.pod] = true
+					d.mu.Unlock()
+				}
+			}
+		})
+	}
+}
+
+func (d *watchdog) checkResult(c apiserver.Change) {
+	before, ok1 := c.Old.(*rayv1.RayJob)
+	after, ok2 := c.New.(*rayv1.RayJob)
+	if !ok1 || !ok2 || before == nil || after == nil {
+		return
+	}
+	b, a := &before.Status, &after.Status
+	if b.JobDeploymentStatus.IsTerminal() && (a.JobDeploymentStatus != b.JobDeploymentStatus || a.JobStatus != b.JobStatus || a.Reason != b.Reason) {
+		d.violateLocked("resultStays", "%s: %s %s %s became %s %s %s", after.Name, b.JobDeploymentStatus, b.JobStatus, b.Reason, a.JobDeploymentStatus, a.JobStatus, a.Reason)
+	}
+}
+
+var kindRayJob = rayv1.GroupVersion.WithKind("RayJob").GroupKind()
+
+// owner is the RayJob that has a submission id, nil for none.
+func (w *world) owner(id string) *rayv1.RayJob {
+	for _, o := range w.store.All(kindRayJob) {
+		if j := o.(*rayv1.RayJob); j.Status.JobId == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// entrypoint notes that Ray begins to run an entrypoint.
+func (d *watchdog) entrypoint(id string, h *ray) {
+	w := d.world
+	if strings.HasPrefix(id, "user-") {
+		return
+	}
+	if rc := w.clusterObject(h.cluster); rc.Name == "" || rc.DeletionTimestamp != nil || w.orphaned(rc) || h.orphaned() {
+		return // what begins there ends with its Pod
+	}
+	j := w.owner(id)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runs[id] = append(d.runs[id], h)
+	earlier := slices.DeleteFunc(slices.Clone(d.runs[id][:len(d.runs[id])-1]), func(r *ray) bool { return d.unseen[r.pod] })
+	switch {
+	case j == nil:
+		d.violateLocked("nothingAfterEnd", "%s begins on %s, but no RayJob has this id", id, h.cluster)
+	case j.Status.JobDeploymentStatus.IsTerminal():
+		d.violateLocked("nothingAfterEnd", "%s begins on %s, but its RayJob is %s", id, h.cluster, j.Status.JobDeploymentStatus)
+	case len(earlier) > 0 && j.Spec.SubmissionMode != rayv1.K8sJobMode:
+		d.violateLocked("entrypointOnce", "%s begins for the %d. time", id, len(earlier)+1)
+	}
+}
+
+// orphaned reports whether the garbage collector is about to delete an object.
+func (w *world) orphaned(o client.Object) bool {
+	ref := metav1.GetControllerOf(o)
+	if ref == nil {
+		return false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	w.must(err)
+	owner := w.store.Find(gv.WithKind(ref.Kind).GroupKind(), types.NamespacedName{Namespace: namespace, Name: ref.Name})
+	return owner == nil || owner.GetUID() != ref.UID
+}
+
+// orphaned reports whether the head belongs to a cluster that is gone.
+func (h *ray) orphaned() bool {
+	for _, o := range h.world.store.All(kindPod) {
+		if o.GetUID() == h.pod {
+			return h.world.orphaned(o)
+		}
+	}
+	return true
+}
+
+// submits notes that a submitter submits.
+func (d *watchdog) submits(s *submitter) {
+	d.mu.Lock()
+	other := d.submitters[s.id]
+	d.submitters[s.id] = s
+	d.mu.Unlock()
+	if other != nil && other != s && other.runs() && !other.hangs { // Kubernetes replaces a Pod that is being deleted while it ends
+		d.violate("oneSubmitter", "%s and %s submit %s", other.pod.Name, s.pod.Name, s.id)
+	}
+}
+
+// left finds what still runs of RayJobs that have ended.
+func (d *watchdog) left() {
+	w := d.world
+	for _, gk := range []schema.GroupKind{kindPod, kindJob, kindService} {
+		for _, o := range w.store.All(gk) {
+			if o.GetDeletionTimestamp() != nil {
+				d.violate("nothingLeft", "%s %s is still being deleted", gk.Kind, o.GetName())
+			}
+		}
+	}
+	for _, o := range w.store.All(kindPod) {
+		p := o.(*corev1.Pod)
+		for i := range p.Spec.Containers {
+			s := submitterOf(p, &p.Spec.Containers[i])
+			if s == nil || d.hangs(s.id) {
+				continue
+			}
+			s.world = w
+			if j := w.owner(s.id); s.runs() && (j == nil || j.Status.JobDeploymentStatus.IsTerminal()) {
+				d.violate("nothingLeft", "the submitter %s still runs", p.Name)
+			}
+		}
+	}
+}
+
+// hangs reports whether the submitter of a job hangs for good.
+func (d *watchdog) hangs(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.submitters[id]
+	return s != nil && s.hangs
+}
