@@ -35,7 +35,7 @@ func stalled(reason string) func(*rayv1.RayService) bool {
 // TestServiceFollowsTheTemplate also where no cluster changes, and leaves none of an earlier name.
 func TestServiceFollowsTheTemplate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		find := func(name string) *corev1.Service {
 			svc := &corev1.Service{}
@@ -64,7 +64,7 @@ func TestServiceFollowsTheTemplate(t *testing.T) {
 // TestWhatCannotBeSentIsToldOf, and can be repaired.
 func TestWhatCannotBeSentIsToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = "{}" })) // Ray wants applications
+		s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = "{}" })) // Ray wants applications
 		s.until("refused", stalled(rayv1.ReasonServeConfigRefused))
 		s.until("told of", func(*rayv1.RayService) bool {
 			return strings.Contains(s.told(), "Warning FailedToUpdateServeApplications")
@@ -81,7 +81,7 @@ func TestWhatCannotBeSentIsToldOf(t *testing.T) {
 // TestLostAnswerIsNoFailure: Ray has accepted what it did not answer in time.
 func TestLostAnswerIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.dash("demo-c1").LoseAnswers(1)
 		s.comesUp()
 		if strings.Contains(s.told(), "Warning") {
@@ -93,7 +93,7 @@ func TestLostAnswerIsNoFailure(t *testing.T) {
 // TestTroubleOfDashboardsFlapsNothing: conditions stay, and nothing is written.
 func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.change = append(s.change, func(c *Config) { c.Probe = func(context.Context, dashboards.Pod) (bool, error) { return true, nil } })
 		s.restart() // with proxies that answer all the time
 		s.comesUp()
@@ -144,7 +144,7 @@ func TestHeadThatIsAwayIsNotLookedAtBusily(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, 0, storyService())
+				s := newStage(t, storyService())
 				s.comesUp()
 				spoil(s)
 				for range 30 {
@@ -162,7 +162,7 @@ func TestHeadThatIsAwayIsNotLookedAtBusily(t *testing.T) {
 // TestRefusalWithAnotherTextEachTime, as of a webhook that puts the time into it, is tried again as seldom as one with the same text.
 func TestRefusalWithAnotherTextEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		refusals := 0
 		s.change = append(s.change, func(c *Config) {
@@ -195,7 +195,7 @@ func TestRefusalWithAnotherTextEachTime(t *testing.T) {
 // TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
 func TestRestartSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		s.quiet()
 		before := s.told()
