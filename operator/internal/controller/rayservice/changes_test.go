@@ -33,6 +33,11 @@ func TestServiceGoesOn(t *testing.T) {
 			if n := strings.Count(s.told(), "Normal UpdatedHTTPRoute"); n < 20 {
 				s.t.Errorf("%d changes of the HTTPRoute", n)
 			}
+			for _, reason := range []string{"CreatedRayCluster", "CreatedService", "UpdatedServeApplications", "UpdatedHeadPodServeLabel", "UpdatedService", "DeletedRayCluster"} {
+				if !strings.Contains(s.told(), "Normal "+reason) {
+					s.t.Errorf("no event %s:\n%s", reason, s.told())
+				}
+			}
 		}, 2},
 		"another application": {strategy(rayv1.RayServiceNewCluster), moreApplications, 1},
 		"a worker group more amid an upgrade": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {

@@ -323,6 +323,13 @@ func is(rs *rayv1.RayService, kind string) bool {
 	return rs != nil && meta.IsStatusConditionTrue(rs.Status.Conditions, kind)
 }
 
+func condition(rs *rayv1.RayService, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(rs.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
 // settled is a service that is ready with one cluster, which runs the configuration of the spec.
 func (s *stage) settled(rs *rayv1.RayService) bool {
 	if rs == nil || !is(rs, rayv1.RayServiceReady) || rs.Status.PendingServiceStatus.RayClusterName != "" || rs.Status.ObservedGeneration != rs.Generation || len(s.clusters()) != 1 {

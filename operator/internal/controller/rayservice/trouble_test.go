@@ -206,3 +206,49 @@ func TestRestartSendsNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestRefusedService gets no cluster while it is refused, and one that serves goes on serving, with its health looked after.
+func TestRefusedService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, storyService())
+		annotate := func(value map[string]string) {
+			rs := s.get()
+			rs.Annotations = value
+			s.must(s.store.Update(t.Context(), rs))
+		}
+		refused := func(rs *rayv1.RayService) bool {
+			return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed
+		}
+		soon := map[string]string{rayv1.AnnotationInitializingTimeout: "soon"}
+		annotate(soon)
+		s.until("refused", refused)
+		for range 5 {
+			s.until("looked at", once())
+		}
+		if n := strings.Count(s.told(), "Warning InvalidRayServiceMetadata"); n != 1 || s.made > 0 {
+			t.Errorf("told of %d times, with %d clusters:\n%s", n, s.made, s.told())
+		}
+		annotate(nil)
+		s.comesUp()
+		annotate(soon)
+		s.until("refused again", refused)
+		s.set(s.ill, s.first, true)
+		s.until("looked after", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
+		s.set(s.ill, s.first, false)
+		annotate(nil)
+		s.until("ready again", s.settled)
+	})
+}
+
+// TestServiceOfAnotherController is left as it is.
+func TestServiceOfAnotherController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) { spec.ManagedBy = new(rayv1.ManagedByMultiKueue) }))
+		for range 5 {
+			s.until("looked at", once())
+		}
+		if rs := s.get(); len(rs.Finalizers)+len(rs.Status.Conditions)+s.made > 0 {
+			t.Errorf("%+v", rs)
+		}
+	})
+}
