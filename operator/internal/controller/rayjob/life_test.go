@@ -250,3 +250,18 @@ func TestSubmissionThatAlwaysFails(t *testing.T) {
 		}
 	})
 }
+
+// TestJobOfAnotherController is left as it is.
+func TestJobOfAnotherController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.K8sJobMode)
+		j.Spec.ManagedBy = new(rayv1.ManagedByMultiKueue)
+		s := newStage(t, j)
+		for range 3 {
+			s.look()
+		}
+		if j := s.get(); j.Status.JobDeploymentStatus != "" || len(j.Finalizers) > 0 || len(s.log) > 0 {
+			t.Errorf("touched: %+v, %v", j, s.log)
+		}
+	})
+}

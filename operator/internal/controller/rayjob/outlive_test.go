@@ -258,6 +258,9 @@ func TestRayJobOnSharedClusterIsStopped(t *testing.T) {
 					s.play(onlooker, gone)
 				}
 				s.nothingRuns()
+				if left := s.clusters(); left != 1 || strings.Contains(strings.Join(s.log, "\n"), "RayCluster") {
+					t.Errorf("%d clusters, and written:\n%s", left, strings.Join(s.log, "\n"))
+				}
 			})
 		})
 	}
