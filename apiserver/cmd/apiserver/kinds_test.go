@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"io"
 	"maps"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +32,6 @@ func TestKinds(t *testing.T) {
 	for transport, c := range callers {
 		t.Run("group names/"+transport, func(t *testing.T) { testGroupNames(t, c, "groups-"+transport) })
 	}
-	t.Run("samples", func(t *testing.T) { testSamples(t, p) })
 	t.Run("events and diagnosis", func(t *testing.T) { testEvents(t, env, callers) })
 	t.Run("never stale", func(t *testing.T) { testNeverStale(t, callers) })
 	t.Run("unknown fields", func(t *testing.T) { testUnknownFields(t, env, callers) })
@@ -188,31 +183,6 @@ func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name s
 	refused("delete again", "Delete", "", object{"namespace": "default", "name": name + "-new"}, codes.NotFound)
 	s.must(t, c, s.method(t, "Delete", ""), object{"namespace": "default", "name": name + "-new", "allow_missing": true})
 	waitForStatus(t, env, s, c, name+"-state")
-}
-
-// testSamples posts every sample as the comments in them do.
-func testSamples(t *testing.T, p *process) {
-	files, err := filepath.Glob("../../../samples/ray*.yaml")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("finding samples: %v, %d found", err, len(files))
-	}
-	collections := map[string]string{"raycluster": "clusters", "rayjob": "jobs", "rayservice": "services", "raycronjob": "cronjobs"}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kind, _, _ := strings.Cut(filepath.Base(file), ".")
-		resp, err := restEntry{base: p.http, contentType: "application/yaml"}.send(t.Context(), "POST", "/apis/v2/namespaces/default/"+collections[kind]+"?validateOnly=true", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusCreated && !strings.Contains(string(answer), "feature gate") {
-			t.Errorf("%s: %d %s", file, resp.StatusCode, answer)
-		}
-	}
 }
 
 func lowerFirst(field string) string { // cron_job becomes cronJob
