@@ -117,7 +117,7 @@ test: build ## Run the tests that a change needs, those on a real control plane 
 	@hack/test.sh
 
 .PHONY: test-all
-test-all: build ## Run all tests, for a release: also long ones, real Ray, and what only a new Kubernetes can break
+test-all: build ## Run all tests, for a release: also long ones, load and real Ray
 	@TESTS=all hack/test.sh
 	@COVER=1 hack/simulate.sh 20000
 	@$(GO) test ./test/load -long -timeout 60m

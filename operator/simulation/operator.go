@@ -56,6 +56,8 @@ type operator struct {
 	ended   sync.WaitGroup
 	dead    atomic.Bool
 	died    time.Time // zero before
+	// doomed is after how many changes the process dies, before it learns of the last of them; 0 for never.
+	doomed atomic.Int32
 
 	mu     sync.Mutex
 	queues []*queue
@@ -250,7 +252,7 @@ func (o *operator) around(ctx context.Context, r apiserver.Request, do func() er
 		}
 		w.log("%s%s: %v", name, status, err)
 	}
-	if o.dead.Load() {
+	if r.Verb != "get" && r.Verb != "list" && o.killed() || o.dead.Load() {
 		return errDead
 	}
 	if w.fault(faultLost, r.Kind.Kind) > 0 && w.chance("lost "+name, w.fault(faultLost, r.Kind.Kind)) {
@@ -258,6 +260,20 @@ func (o *operator) around(ctx context.Context, r apiserver.Request, do func() er
 		return apierrors.NewTimeoutError("the request timed out", 1)
 	}
 	return err
+}
+
+// killed is called after a change had its effect, and reports whether the process has died of it. Another one takes its place.
+func (o *operator) killed() bool {
+	if o.doomed.Load() == 0 || o.doomed.Add(-1) > 0 || !o.dead.CompareAndSwap(false, true) {
+		return false
+	}
+	o.world.log("the operator is killed")
+	o.world.after(0, "killed", func() {
+		if o.world.op == o {
+			restart("")(o.world)
+		}
+	})
+	return true
 }
 
 // refuse is what the API server says against a request while there are faults; nil for nothing.

@@ -225,6 +225,9 @@ func (c *connection) call(ctx context.Context, name string, changes bool, do fun
 	err := do(head)
 	if changes {
 		w.log("%s %s: %v", name, head.cluster, err)
+		if w.op.killed() {
+			return away(name)
+		}
 	}
 	if p := w.fault(faultAnswers, head.cluster); changes && p > 0 && w.chance("lost "+c.service, p) {
 		w.log("%s %s: the answer is lost", name, head.cluster)

@@ -147,6 +147,10 @@ func (s *scenario) disturb(r *rand.Rand) {
 			choice{2, func() { s.add(r, "a worker's node is drained", onPod(rayv1.WorkerNode, r.IntN(4), (*nodes).evict)) }},
 			choice{2, func() { s.add(r, "the submitter's node is drained", onPod("", 0, (*nodes).evict)) }},
 			choice{4, func() { s.add(r, "the operator is restarted", restart("")) }},
+			choice{6, func() {
+				n := int32(1 + r.IntN(12))
+				s.add(r, fmt.Sprintf("the operator is killed by one of its next changes (%d)", n), func(w *world) { w.op.doomed.Store(n) })
+			}},
 			choice{2, func() {
 				s.add(r, "another version of the operator takes over", restart(fmt.Sprint("raygate-v", r.IntN(3))))
 			}},

@@ -3,13 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,97 +104,4 @@ func owner(references []metav1.OwnerReference) string {
 		}
 	}
 	return "nobody"
-}
-
-// A client that repeats each create until it is answered, over crashes of the gateway, makes each object once.
-func TestGatewayCrashWhileCreating(t *testing.T) {
-	suite.All(t, "creates a thousand clusters")
-	const objects, clients = 1000, 16
-	ns := namespace(t)
-	body := manifestWithoutName(ns)
-
-	var uids sync.Map
-	names := make(chan string, objects)
-	for range objects {
-		names <- uuid.NewString()
-	}
-	close(names)
-	crashed := make(chan error, 1)
-	go func() { crashed <- crashGateway(3) }()
-
-	ctx, cancel := context.WithTimeout(t.Context(), 2*settle)
-	defer cancel()
-	g, ctx := errgroup.WithContext(ctx)
-	for range clients {
-		g.Go(func() error {
-			for id := range names {
-				uid, err := createUntilAnswered(ctx, t, ns, id, body)
-				if err != nil {
-					return err
-				}
-				uids.Store(uid, id)
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-crashed; err != nil {
-		t.Fatal(err)
-	}
-	list := &rayv1.RayClusterList{}
-	if err := product.client.List(t.Context(), list, client.InNamespace(ns)); err != nil {
-		t.Fatal(err)
-	}
-	if len(list.Items) != objects {
-		t.Errorf("%d objects, want %d", len(list.Items), objects)
-	}
-	for _, rc := range list.Items {
-		if _, known := uids.Load(string(rc.UID)); !known {
-			t.Errorf("RayCluster %s was answered to nobody", rc.Name)
-		}
-	}
-	// So many that the API server may take longer than it gives a request.
-	eventually(t, "deleting the clusters", func(ctx context.Context) error {
-		return product.client.DeleteAllOf(ctx, &rayv1.RayCluster{}, client.InNamespace(ns))
-	})
-}
-
-func crashGateway(times int) error {
-	for range times {
-		time.Sleep(time.Second)
-		product.gateway.Kill()
-		if err := product.gateway.Start(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// manifestWithoutName lets the server choose the name and sleeps, so that the operator has little to do with it.
-func manifestWithoutName(ns string) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"generateName":"g-","namespace":%q},"spec":{"suspend":true,
-		"headGroupSpec":{"template":{"spec":{"containers":[{"name":"ray-head","image":"rayproject/ray:2.52.0"}]}}}}}`, ns)
-}
-
-func createUntilAnswered(ctx context.Context, t *testing.T, ns, id string, body []byte) (string, error) {
-	for {
-		r, err := tryREST(t, "POST", clustersOf(ns)+"?requestId="+id, "application/json", body)
-		switch {
-		case err == nil && r.code == http.StatusCreated:
-			var created struct {
-				Metadata struct{ UID string }
-			}
-			r.decode(t, &created)
-			return created.Metadata.UID, nil
-		case err == nil && r.code != http.StatusServiceUnavailable:
-			return "", fmt.Errorf("HTTP %d: %s", r.code, r.body)
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/internal/testing/suite"
 )
 
 // runs is a program that leaves a line in a file each time it starts, and does then what the rest says.
@@ -42,10 +40,8 @@ const (
 	failed   = rayv1.JobDeploymentStatusFailed
 )
 
-// faultsOfEachChange are the cases of TestJobFaults that run in `make test`, one for each way in which a job ends.
-var faultsOfEachChange = []string{"failing program", "retry that helps", "stop by hand", "suspension", "dashboard dies with its head"}
-
-// What goes wrong with a job ends as it should, with the program run as often as it should be and nothing left over.
+// What goes wrong with a job ends as it should, with the program run as often as it should be and nothing left over: one case for each way in which a
+// job ends. The others are those of jobplan and of the controller.
 func TestJobFaults(t *testing.T) {
 	type ending struct {
 		state  rayv1.JobDeploymentStatus
@@ -62,16 +58,7 @@ func TestJobFaults(t *testing.T) {
 		want    ending
 	}{
 		"failing program": {rayv1.K8sJobMode, `echo no good; exit 3`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no good"}},
-		"submitter that reaches nobody": {rayv1.K8sJobMode, `echo never`, []string{"submitterConfig: {backoffLimit: 0}",
-			`submitterPodTemplate: {spec: {restartPolicy: Never, containers: [{name: s, image: x, command: [sh, -c, "ray job submit --address http://nobody:8265 -- echo"]}]}}`},
-			nil, ending{failed, "", rayv1.SubmissionFailed, 0, ""}},
-		"missing program": {rayv1.HTTPMode, `exec no-such-program`, nil, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, "no-such-program"}},
-		"deadline": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, []string{"activeDeadlineSeconds: 30", "backoffLimit: 2"}, nil,
-			ending{failed, rayv1.JobStatusStopped, rayv1.DeadlineExceeded, 1, "begun"}},
-		"retry in vain": {rayv1.HTTPMode, `exit 1`, []string{"backoffLimit: 1"}, nil, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 2, ""}},
 		"retry that helps": {rayv1.K8sJobMode, `test -e %s/again || { touch %[1]s/again; exit 1; }; echo better`, []string{"backoffLimit: 1"}, nil,
-			ending{complete, rayv1.JobStatusSucceeded, "", 2, "better"}},
-		"retry of a sidecar": {rayv1.SidecarMode, `test -e %s/again || { touch %[1]s/again; exit 1; }; echo better`, []string{"backoffLimit: 1"}, nil,
 			ending{complete, rayv1.JobStatusSucceeded, "", 2, "better"}},
 		"stop by hand": {rayv1.K8sJobMode, `echo begun; exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
 			if _, err := askRay(t, j, "POST", "/api/jobs/"+j.Status.JobId+"/stop", nil); err != nil {
@@ -90,39 +77,12 @@ func TestJobFaults(t *testing.T) {
 			touch(t, filepath.Join(dir, "go"))
 			rest(t, "POST", jobsOf(j.Namespace)+"/demo:resume", "", nil).want(t, 200)
 		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
-		"cluster is deleted": {rayv1.K8sJobMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
-			kubectl(t, nil, "delete", "raycluster", j.Status.RayClusterName, "-n", j.Namespace, "--wait=false")
-		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
-		"cluster is deleted, with a retry": {rayv1.HTTPMode, `test -e %s/go || exec sleep 300; echo done`, []string{"backoffLimit: 1"}, func(t *testing.T, dir string, j *rayv1.RayJob) {
-			touch(t, filepath.Join(dir, "go"))
-			kubectl(t, nil, "delete", "raycluster", j.Status.RayClusterName, "-n", j.Namespace, "--wait=false")
-		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
 		"dashboard dies with its head": {rayv1.K8sJobMode, `exec sleep 300`, []string{"submitterConfig: {backoffLimit: 0}"}, func(t *testing.T, _ string, j *rayv1.RayJob) {
 			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
 		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
-		"head dies, and the submitter submits again": {rayv1.K8sJobMode, `test -e %s/go || exec sleep 300; echo done`, nil, func(t *testing.T, dir string, j *rayv1.RayJob) {
-			touch(t, filepath.Join(dir, "go"))
-			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
-		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
-		"head of a sidecar dies": {rayv1.SidecarMode, `exec sleep 300`, nil, func(t *testing.T, _ string, j *rayv1.RayJob) {
-			kubectl(t, nil, "delete", "pod", headOf(t, j).Name, "-n", j.Namespace, "--wait=false")
-		}, ending{failed, rayv1.JobStatusFailed, rayv1.AppFailed, 1, ""}},
-		"submitter is deleted": {rayv1.K8sJobMode, `until test -e %s/go; do sleep 0.2; done; echo done`, nil, func(t *testing.T, dir string, j *rayv1.RayJob) {
-			kubectl(t, nil, "delete", "pods", "-n", j.Namespace, "-l", "job-name=demo", "--force", "--grace-period=0")
-			eventually(t, "another Pod of the submitter", func(context.Context) error {
-				if out := kubectl(t, nil, "get", "pods", "-n", j.Namespace, "-l", "job-name=demo", "-o", "jsonpath={.items[*].status.phase}"); out != "Running" {
-					return fmt.Errorf("phases %q", out)
-				}
-				return nil
-			})
-			touch(t, filepath.Join(dir, "go"))
-		}, ending{complete, rayv1.JobStatusSucceeded, "", 1, "done"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if !slices.Contains(faultsOfEachChange, name) {
-				suite.All(t, "the tests of jobplan and of the controller have each of these cases")
-			}
 			t.Parallel()
 			ns, dir := namespace(t), t.TempDir()
 			file := filepath.Join(dir, "runs")
@@ -165,59 +125,6 @@ func TestJobFaults(t *testing.T) {
 func childrenOf(t *testing.T, j *rayv1.RayJob) []string {
 	t.Helper()
 	return strings.Fields(kubectl(t, nil, "get", "rayclusters,jobs,pods", "-n", j.Namespace, "-o", "name"))
-}
-
-// Jobs go on while the operator is away, and each runs once however often it is killed.
-func TestJobsWhileTheOperatorIsKilled(t *testing.T) {
-	suite.All(t, "the kill stories of the controller of RayJobs cover each write of the operator")
-	const jobs, kills = 12, 4
-	ns, dir := namespace(t), t.TempDir()
-	modes := []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode}
-	file := func(i int) string { return filepath.Join(dir, fmt.Sprint(i)) }
-	name := func(i int) string { return fmt.Sprintf("job-%d", i) }
-	for i := range jobs {
-		program := runs(file(i), fmt.Sprintf(`until test -e %s/go; do sleep 0.2; done`, dir))
-		kubectl(t, rayJob(name(i), ns, modes[i%len(modes)], program), "create", "-f", "-")
-	}
-	for range kills {
-		time.Sleep(time.Second)
-		product.operator.Kill()
-		if err := product.operator.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range jobs {
-		awaitJob(t, ns, name(i), "runs", runsInRay)
-	}
-	product.operator.Kill()
-	touch(t, filepath.Join(dir, "go"))
-	eventually(t, "the submitters to end", func(ctx context.Context) error {
-		j := &rayv1.RayJobList{}
-		if err := product.client.List(ctx, j, client.InNamespace(ns)); err != nil {
-			return err
-		}
-		for i := range j.Items {
-			if out, err := askRay(t, &j.Items[i], "GET", "/api/jobs/"+j.Items[i].Status.JobId, nil); err != nil || !strings.Contains(string(out), `"SUCCEEDED"`) {
-				return fmt.Errorf("%s, %w", out, err)
-			}
-		}
-		return nil
-	})
-	if err := product.operator.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range jobs {
-		j := awaitEnd(t, ns, name(i), complete, rayv1.JobStatusSucceeded, "")
-		if n := linesOf(t, file(i)); n != 1 || *j.Status.Failed != 0 {
-			t.Errorf("%s in %s was run %d times, failed %d times", j.Name, j.Spec.SubmissionMode, n, *j.Status.Failed)
-		}
-	}
-	clusters := &rayv1.RayClusterList{}
-	if err := product.client.List(t.Context(), clusters, client.InNamespace(ns)); err != nil || len(clusters.Items) != jobs {
-		t.Errorf("%d clusters of %d jobs, %v", len(clusters.Items), jobs, err)
-	}
-	kubectl(t, nil, "delete", "rayjobs", "--all", "-n", ns, "--wait=false")
-	nothingLeft(t, ns)
 }
 
 // A schedule makes a RayJob that runs, as in `make run`, where the controller is on.

@@ -2,25 +2,14 @@ package v1
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -64,28 +53,9 @@ func TestKubernetesPaths(t *testing.T) {
 			t.Run(resource, func(t *testing.T) { testKind(w.in(t), resource, kind.kind, kind.spec, kind.path) })
 		}
 	})
-	t.Run("nothing else of Kubernetes", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
-		core := "/api/v1/namespaces/" + w.namespace
-		for path, want := range map[string]int{
-			core + "/pods": 404, core + "/secrets": 404, core + "/configmaps/" + w.template: 404, "/api/v1/namespaces": 404, "/apis/apps/v1/deployments": 404, "/apis/events.k8s.io/v1/events": 404,
-			"/apis/ray.io/v1/../../../api/v1/secrets": 404, core + "/services/any": 404, core + "/services/any/proxy/": 404, core + "/services/a:b:c:d/proxy": 400,
-		} {
-			code, answer, err := w.send(t.Context(), "GET", path, nil)
-			var shown struct{ Message string } // of it the dashboard shows the message
-			if err != nil || code != want || json.Unmarshal(answer, &shown) != nil || shown.Message == "" {
-				t.Errorf("%s: want %d, got %d %s, %v", path, want, code, answer, err)
-			}
-		}
-	})
 	t.Run("Service proxy", func(t *testing.T) {
 		t.Parallel()
 		testServiceProxy(newWorld(t))
-	})
-	t.Run("retries", func(t *testing.T) {
-		t.Parallel()
-		testRetries(newWorld(t))
 	})
 }
 
@@ -178,22 +148,6 @@ func testServiceProxy(w *world) {
 			}
 		}
 	}
-	noRedirects := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for _, end := range []string{"/proxy", "/proxy/"} {
-		r, err := http.NewRequestWithContext(ctx, "POST", w.base+service+":8265"+end, nil)
-		if err != nil {
-			w.Fatal(err)
-		}
-		resp, err := noRedirects.Do(r)
-		if err != nil {
-			w.Fatal(err)
-		}
-		data, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode/100 == 3 || strings.Contains(string(data), "kuberay service not found") {
-			w.Errorf("POST %s: %d %s", end, resp.StatusCode, data)
-		}
-	}
 	other := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: w.namespace}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
 	if err := product.kube.Create(ctx, other); err != nil {
 		w.Fatal(err)
@@ -223,92 +177,5 @@ func testServiceProxy(w *world) {
 	}
 	if log.String() != "one\ntwo\n" {
 		w.Errorf("the log is %q", log.String())
-	}
-}
-
-// testRetries puts a proxy that fails between a gateway and Kubernetes. What reads is tried again, up to four times in all; what writes is not, and neither is
-// what is not found.
-func testRetries(w *world) {
-	var failing, asked atomic.Int64              // how often to fail yet, and how often a path of the test was asked for
-	var leave atomic.Pointer[context.CancelFunc] // ends the client at the second request
-	transport, err := rest.TransportFor(product.env.Config)
-	if err != nil {
-		w.Fatal(err)
-	}
-	host, err := url.Parse(product.env.Config.Host)
-	if err != nil {
-		w.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		w.Fatal(err)
-	}
-	proxy := &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "/namespaces/"+w.namespace+"/rayclusters") {
-			if cancel := leave.Load(); asked.Add(1) == 2 && cancel != nil {
-				(*cancel)()
-			}
-			if failing.Add(-1) >= 0 {
-				rw.WriteHeader(http.StatusServiceUnavailable)
-				return
-			}
-		}
-		proxy.ServeHTTP(rw, r)
-	})}
-	go func() { _ = server.Serve(l) }()
-	w.Cleanup(func() { _ = server.Close() })
-	file := w.TempDir() + "/kubeconfig"
-	config := clientcmdapi.NewConfig()
-	config.Clusters["a"] = &clientcmdapi.Cluster{Server: "http://" + l.Addr().String()}
-	config.Contexts["a"] = &clientcmdapi.Context{Cluster: "a"}
-	config.CurrentContext = "a"
-	if err := clientcmd.WriteToFile(*config, file); err != nil {
-		w.Fatal(err)
-	}
-	p, base, _, err := newGateway("behind-a-proxy", "127.0.0.1", "--authentication=none", "--kubeconfig="+file)
-	if err != nil {
-		w.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		w.Fatal(err)
-	}
-	w.Cleanup(p.Stop)
-	c := &goClient{base: base}
-	body := `{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":"once"},"spec":{"headGroupSpec":{"rayStartParams":{},"template":{"spec":{"containers":[{"name":"ray-head","image":"i:1"}]}}}}}`
-	for name, tc := range map[string]struct {
-		method, path, body string
-		failing            int64
-		code               int
-		asked              int64
-	}{
-		"a success":      {"GET", w.kindPath("rayclusters"), "", 0, 200, 1},
-		"not found":      {"GET", w.kindPath("rayclusters", "none"), "", 0, 404, 1},
-		"a short outage": {"GET", w.kindPath("rayclusters"), "", 2, 200, 3},
-		"a long outage":  {"GET", w.kindPath("rayclusters"), "", 100, 503, 4},
-		"a create":       {"POST", w.kindPath("rayclusters"), body, 1, 503, 1},
-		"a delete":       {"DELETE", w.kindPath("rayclusters", "none"), "", 1, 503, 1},
-	} {
-		asked.Store(0)
-		failing.Store(tc.failing)
-		code, answer, err := c.send(w.Context(), tc.method, tc.path, []byte(tc.body))
-		if err != nil || code != tc.code || asked.Load() != tc.asked {
-			w.Errorf("%s: %d after %d requests, want %d after %d: %s %v", name, code, asked.Load(), tc.code, tc.asked, answer, err)
-		}
-	}
-	ctx, cancel := context.WithCancel(w.Context())
-	defer cancel()
-	failing.Store(1000)
-	asked.Store(0)
-	leave.Store(&cancel)
-	if _, _, err := c.send(ctx, "GET", w.kindPath("rayclusters"), nil); err == nil {
-		w.Error("an answer after the client has gone")
-	}
-	before := asked.Load()
-	if code, answer, err := c.send(w.Context(), "GET", w.kindPath("rayclusters"), nil); err != nil || code != 503 {
-		w.Errorf("a client that stays: %d %s %v", code, answer, err)
-	}
-	if n := asked.Load() - before; n > 4+1 { // one may have been under way
-		w.Errorf("%d requests are made for a client that has gone", n-4)
 	}
 }

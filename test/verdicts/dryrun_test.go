@@ -1,12 +1,8 @@
 package verdicts
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -17,9 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/raygate/raygate/internal/testing/programs"
-	"github.com/raygate/raygate/internal/testing/suite"
 )
 
 // quotaOfNone forbids RayClusters in a namespace. No controller counts here, so the test says what is used.
@@ -94,42 +87,4 @@ func TestValidateOnlyAsksEveryLayer(t *testing.T) {
 			t.Errorf("validate_only has written: %v", err)
 		}
 	})
-}
-
-// TestKubectlSaysTheSame shows that the answers in the table, which come from a Go client, are what kubectl prints.
-func TestKubectlSaysTheSame(t *testing.T) {
-	suite.All(t, "fails only when kubectl changes")
-	needLab(t)
-	kinds := map[string]int{}
-	for _, c := range lab.cases {
-		if c.setting == nil || c.Update || kinds[c.Kind+string(c.Severity)] > 0 {
-			continue
-		}
-		kinds[c.Kind+string(c.Severity)]++
-		for _, namespace := range []string{nsCRDs, nsWebhooks(c.setting), nsPolicies} {
-			t.Run(c.String()+" in "+namespace, func(t *testing.T) {
-				want := create(t.Context(), c, namespace)
-				u := c.sent()
-				delete(u.Object, "status")
-				unstructured.RemoveNestedField(u.Object, "metadata", "namespace")
-				cmd := exec.CommandContext(t.Context(), programs.Binary("k8s/kubectl"), "create", "--dry-run=server", "-n", namespace, "-f", "-")
-				cmd.Env = append(os.Environ(), "KUBECONFIG="+lab.Kubeconfig)
-				cmd.Stdin = bytes.NewReader(jsonOf(u.Object))
-				var out bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &out, &out
-				err := cmd.Run()
-				if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
-					t.Fatal(err)
-				}
-				if (err != nil) != (want.by != "") {
-					t.Errorf("kubectl ends with %v; the client got %+v; kubectl printed:\n%s", err, want, out.String())
-				}
-				for _, p := range append(want.errors, want.warnings...) {
-					if !strings.Contains(out.String(), p.Field) || !strings.Contains(out.String(), p.Text) {
-						t.Errorf("kubectl does not print %+v:\n%s", p, out.String())
-					}
-				}
-			})
-		}
-	}
 }

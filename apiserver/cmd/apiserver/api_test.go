@@ -169,6 +169,30 @@ func (c restCaller) call(ctx context.Context, m protoreflect.MethodDescriptor, r
 	return answer, nil
 }
 
+// callersOf are ways to call a process with a token, by transport.
+func callersOf(t *testing.T, p *process) map[string]func(token string) caller {
+	return map[string]func(string) caller{
+		"grpc": func(token string) caller { return newGRPCCaller(t, p.grpc, token) },
+		"rest": func(token string) caller { return restCaller{p.http, token} },
+	}
+}
+
+// onClusters calls Create, Get, List, Watch or Delete of the clusters of the namespace default.
+func onClusters(t *testing.T, c caller, verb, name string) error {
+	t.Helper()
+	s, suffix, req := allServed()[0], "", object{"namespace": "default"}
+	switch verb {
+	case "Create":
+		req[s.body] = s.example(t, name)
+	case "List", "Watch":
+		suffix = "s"
+	default:
+		req["name"] = name
+	}
+	_, err := c.call(t.Context(), s.method(t, verb, suffix), req)
+	return err
+}
+
 func jsonName(m protoreflect.MethodDescriptor, field string) string {
 	if fd := m.Input().Fields().ByName(protoreflect.Name(field)); fd != nil {
 		return fd.JSONName()

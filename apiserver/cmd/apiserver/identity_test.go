@@ -215,16 +215,14 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 	p := startProcess(t, env.Config, authn.Passthrough)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	for name, d := range map[string]entryPoint{"grpc": newGRPCEntry(t, p.grpc, token), "json": restEntry{p.http, token, typeJSON}} {
-		if _, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-"+name)}); err != nil {
-			t.Fatal(err)
-		}
-		reads(ctx, t, name+" before", d)
+	for name, open := range callersOf(t, p) {
+		wantCode(t, name+" create", onClusters(t, open(token), "Create", "away-"+name), codes.OK)
+		reads(t, open(token), "away-"+name)
 	}
 	alive, ended := make(chan string, 100), make(chan error, 1)
 	go func() {
-		ended <- newGRPCEntry(t, p.grpc, token).watch(ctx, &raygatev2.WatchClustersRequest{Namespace: "default"}, func(e *raygatev2.WatchClustersResponse) bool {
-			alive <- e.GetType()
+		ended <- watchClusters(ctx, newGRPCCaller(t, p.grpc, token), func(what string) bool {
+			alive <- what
 			return true
 		})
 	}()
@@ -249,12 +247,12 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 			t.Fatalf("the watch ended with %v", err)
 		}
 	}
-	for name, d := range map[string]entryPoint{"grpc": newGRPCEntry(t, p.grpc, token), "json": restEntry{p.http, token, typeJSON}} {
-		reads(ctx, t, name+" away", d)
-		_, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-2")})
+	for name, open := range callersOf(t, p) {
+		reads(t, open(token), "away-"+name)
+		err = onClusters(t, open(token), "Create", "away-2")
 		wantCode(t, name+" create while away", err, codes.Unavailable)
 	}
-	_, err = newGRPCEntry(t, p.grpc, token).create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "away-2")})
+	err = onClusters(t, newGRPCCaller(t, p.grpc, token), "Create", "away-2")
 	retry := false
 	for _, d := range status.Convert(err).Details() {
 		_, isRetry := d.(*errdetails.RetryInfo)
@@ -263,22 +261,16 @@ func TestReadsGoOnWhileTheAPIServerIsAway(t *testing.T) {
 	if !retry {
 		t.Errorf("a write is not told when to try again: %v", err)
 	}
-	_, err = newGRPCEntry(t, p.grpc, token+"x").list(ctx, &raygatev2.ListClustersRequest{Namespace: "default"})
-	wantCode(t, "a caller never seen", err, codes.Unavailable)
+	wantCode(t, "a caller never seen", onClusters(t, newGRPCCaller(t, p.grpc, token+"x"), "List", ""), codes.Unavailable)
 	if code, text := p.ready(t); code != 200 || !strings.Contains(text, "last contact with the API server") {
 		t.Errorf("readiness is %d: %s", code, text)
 	}
 }
 
-func reads(ctx context.Context, t *testing.T, what string, d entryPoint) {
+func reads(t *testing.T, c caller, name string) {
 	t.Helper()
-	_, err := d.get(ctx, &raygatev2.GetClusterRequest{Namespace: "default", Name: "away-grpc"})
-	if strings.HasPrefix(what, "json") {
-		_, err = d.get(ctx, &raygatev2.GetClusterRequest{Namespace: "default", Name: "away-json"})
-	}
-	wantCode(t, what+" get", err, codes.OK)
-	_, err = d.list(ctx, &raygatev2.ListClustersRequest{Namespace: "default"})
-	wantCode(t, what+" list", err, codes.OK)
+	wantCode(t, "get of "+name, onClusters(t, c, "Get", name), codes.OK)
+	wantCode(t, "list beside "+name, onClusters(t, c, "List", ""), codes.OK)
 }
 
 // What Kubernetes refuses the gateway was shown to the caller as if it had been refused to them.
@@ -292,25 +284,13 @@ func TestGatewayWithoutRights(t *testing.T) {
 	own.BearerToken = userToken(t, kube, "powerless")
 	token := userToken(t, kube, "powerful", "get", "list")
 	p := launch(t, own, authn.Passthrough)
-	d := newGRPCEntry(t, p.grpc, token)
-	eventually(t, "an answer", func() bool {
-		_, err := d.list(t.Context(), &raygatev2.ListClustersRequest{Namespace: "default"})
-		return !isRefused(err)
-	})
-	for what, call := range map[string]func() error{
-		"get": func() error {
-			_, err := d.get(t.Context(), &raygatev2.GetClusterRequest{Namespace: "default", Name: "x"})
-			return err
-		},
-		"list": func() error {
-			_, err := d.list(t.Context(), &raygatev2.ListClustersRequest{Namespace: "default"})
-			return err
-		},
-	} {
-		err := call()
-		wantCode(t, what, err, codes.Unavailable)
+	c := newGRPCCaller(t, p.grpc, token)
+	eventually(t, "an answer", func() bool { return !isRefused(onClusters(t, c, "List", "")) })
+	for _, verb := range []string{"Get", "List"} {
+		err := onClusters(t, c, verb, "x")
+		wantCode(t, verb, err, codes.Unavailable)
 		if !strings.Contains(err.Error(), "gateway's own credentials") {
-			t.Errorf("%s: %v does not say whose rights are missing", what, err)
+			t.Errorf("%s: %v does not say whose rights are missing", verb, err)
 		}
 	}
 	if code, _ := p.ready(t); code != http.StatusServiceUnavailable {
@@ -336,24 +316,24 @@ func TestNamespaces(t *testing.T) {
 	own.BearerToken = userToken(t, kube, "of-one-namespace", "get", "list", "watch")
 	token := userToken(t, kube, "user-of-one-namespace", "get", "list", "watch", "create", "delete")
 	p := startProcess(t, own, authn.Passthrough, func(o *Options) { o.Namespaces = []string{"default"} })
-	for name, d := range map[string]entryPoint{"grpc": newGRPCEntry(t, p.grpc, token), "json": restEntry{p.http, token, typeJSON}} {
-		ctx, cluster := t.Context(), "one-"+name
-		_, err := d.create(ctx, &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, cluster)})
-		wantCode(t, "create", err, codes.OK)
-		_, err = d.get(ctx, &raygatev2.GetClusterRequest{Namespace: "default", Name: cluster})
-		wantCode(t, "get", err, codes.OK)
-		_, err = d.list(ctx, &raygatev2.ListClustersRequest{Namespace: "default"})
-		wantCode(t, "list", err, codes.OK)
-		wantCode(t, "watch", d.watch(ctx, &raygatev2.WatchClustersRequest{Namespace: "default"}, func(*raygatev2.WatchClustersResponse) bool { return false }), codes.OK)
-		wantCode(t, "delete", d.remove(ctx, &raygatev2.DeleteClusterRequest{Namespace: "default", Name: cluster}), codes.OK)
+	for name, open := range callersOf(t, p) {
+		for _, verb := range []string{"Create", "Get", "List", "Watch", "Delete"} {
+			wantCode(t, name+" "+verb, onClusters(t, open(token), verb, "one-"+name), codes.OK)
+		}
 	}
-	admin := newGRPCEntry(t, startProcess(t, env.Config, authn.None, func(o *Options) { o.Namespaces = []string{"default"} }).grpc, "")
-	_, err = admin.list(t.Context(), &raygatev2.ListClustersRequest{})
-	wantCode(t, "list of all namespaces", err, codes.InvalidArgument)
-	_, err = admin.list(t.Context(), &raygatev2.ListClustersRequest{Namespace: "elsewhere"})
-	wantCode(t, "list of another namespace", err, codes.NotFound)
-	other := demo(t, "x")
-	other.Metadata.Namespace = ""
-	_, err = admin.create(t.Context(), &raygatev2.CreateClusterRequest{Namespace: "elsewhere", Cluster: other})
-	wantCode(t, "create in another namespace", err, codes.NotFound)
+	admin := newGRPCCaller(t, startProcess(t, env.Config, authn.None, func(o *Options) { o.Namespaces = []string{"default"} }).grpc, "")
+	s, other := allServed()[0], allServed()[0].example(t, "x")
+	delete(other["metadata"].(object), "namespace")
+	for what, tc := range map[string]struct {
+		verb, suffix string
+		req          object
+		want         codes.Code
+	}{
+		"list of all namespaces":      {"List", "s", object{}, codes.InvalidArgument},
+		"list of another namespace":   {"List", "s", object{"namespace": "elsewhere"}, codes.NotFound},
+		"create in another namespace": {"Create", "", object{"namespace": "elsewhere", s.body: other}, codes.NotFound},
+	} {
+		_, err := admin.call(t.Context(), s.method(t, tc.verb, tc.suffix), tc.req)
+		wantCode(t, what, err, tc.want)
+	}
 }

@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"io"
 	"maps"
-	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,7 +32,6 @@ func TestKinds(t *testing.T) {
 	for transport, c := range callers {
 		t.Run("group names/"+transport, func(t *testing.T) { testGroupNames(t, c, "groups-"+transport) })
 	}
-	t.Run("samples", func(t *testing.T) { testSamples(t, p) })
 	t.Run("events and diagnosis", func(t *testing.T) { testEvents(t, env, callers) })
 	t.Run("never stale", func(t *testing.T) { testNeverStale(t, callers) })
 	t.Run("unknown fields", func(t *testing.T) { testUnknownFields(t, env, callers) })
@@ -53,7 +49,22 @@ func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name s
 		_, err := c.call(t.Context(), s.method(t, verb, suffix), req)
 		wantCode(t, what, err, want)
 	}
-	created := s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, name)})
+	create := object{"namespace": "default", "request_id": uuid.NewString(), s.body: s.example(t, name)}
+	dry := s.must(t, c, s.method(t, "Create", ""), object{"namespace": "default", "validate_only": true, s.body: s.example(t, name)})
+	if at(dry, "metadata", "name") != name {
+		t.Errorf("validate_only answers %v", dry)
+	}
+	refused("get after validate_only", "Get", "", one(nil), codes.NotFound)
+	created := s.must(t, c, s.method(t, "Create", ""), create)
+	if again := s.must(t, c, s.method(t, "Create", ""), create); at(again, "metadata", "uid") != at(created, "metadata", "uid") {
+		t.Errorf("a create that is repeated answers %v", again)
+	}
+	refused("create of another of the name", "Create", "", object{"namespace": "default", s.body: s.example(t, name)}, codes.AlreadyExists)
+	refused("create of nothing", "Create", "", object{"namespace": "default"}, codes.InvalidArgument)
+	elsewhere := s.example(t, name)
+	delete(elsewhere["metadata"].(object), "namespace")
+	refused("create in a missing namespace", "Create", "", object{"namespace": "nowhere", s.body: elsewhere}, codes.NotFound)
+	refused("replacement without a version", "Replace", "", one(object{s.body: s.example(t, name)}), codes.InvalidArgument)
 	got := s.must(t, c, s.method(t, "Get", ""), one(nil))
 	if diff := cmp.Diff(created, got); diff != "" {
 		t.Errorf("get after create (-created +got):\n%s", diff)
@@ -136,6 +147,15 @@ func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name s
 		t.Errorf("apply made %v", made)
 	}
 
+	page := object{"namespace": "default", "page_size": 1, "filter": `name : "` + name + `"`}
+	for _, want := range []string{name, name + "-new"} {
+		answer, err := c.call(t.Context(), s.method(t, "List", "s"), page)
+		if err != nil || at(answer, "items", "0", "metadata", "name") != want || at(answer, "items", "1") != nil {
+			t.Errorf("a page is %v, %v, want %s", answer, err, want)
+		}
+		page["page_token"] = answer["nextPageToken"]
+	}
+
 	// replace: with a version it says all, the last finalizer included
 	held := s.must(t, c, s.method(t, "Update", ""), one(object{s.body: object{"metadata": object{"finalizers": []any{"example.com/hold"}}}}))
 	bare := s.example(t, name)
@@ -161,32 +181,8 @@ func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name s
 	s.must(t, c, s.method(t, "Wait", ""), one(object{"for": "deleted"}))
 	s.must(t, c, s.method(t, "Delete", ""), object{"namespace": "default", "name": name + "-new"})
 	refused("delete again", "Delete", "", object{"namespace": "default", "name": name + "-new"}, codes.NotFound)
+	s.must(t, c, s.method(t, "Delete", ""), object{"namespace": "default", "name": name + "-new", "allow_missing": true})
 	waitForStatus(t, env, s, c, name+"-state")
-}
-
-// testSamples posts every sample as the comments in them do.
-func testSamples(t *testing.T, p *process) {
-	files, err := filepath.Glob("../../../samples/ray*.yaml")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("finding samples: %v, %d found", err, len(files))
-	}
-	collections := map[string]string{"raycluster": "clusters", "rayjob": "jobs", "rayservice": "services", "raycronjob": "cronjobs"}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kind, _, _ := strings.Cut(filepath.Base(file), ".")
-		resp, err := restEntry{base: p.http, contentType: "application/yaml"}.send(t.Context(), "POST", "/apis/v2/namespaces/default/"+collections[kind]+"?validateOnly=true", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusCreated && !strings.Contains(string(answer), "feature gate") {
-			t.Errorf("%s: %d %s", file, resp.StatusCode, answer)
-		}
-	}
 }
 
 func lowerFirst(field string) string { // cron_job becomes cronJob

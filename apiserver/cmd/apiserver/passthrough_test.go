@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -43,54 +42,33 @@ func userToken(t *testing.T, kube kubernetes.Interface, name string, verbs ...st
 	return token.Status.Token
 }
 
-// testPassthrough checks that Kubernetes decides what each caller may do, and that a caller without rights learns nothing.
-func testPassthrough(t *testing.T, env *controlplane.Env) {
+// TestStrangers: a caller without rights learns nothing, not even what there is. What each right allows is shown by testRights.
+func TestStrangers(t *testing.T) {
+	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := startProcess(t, env.Config, authn.Passthrough)
-	for name, open := range map[string]func(token string) entryPoint{
-		"grpc": func(token string) entryPoint { return newGRPCEntry(t, p.grpc, token) },
-		"json": func(token string) entryPoint { return restEntry{p.http, token, typeJSON} },
-	} {
+	editor, nobody := userToken(t, kube, "pass-editor", "get", "list", "create", "delete"), userToken(t, kube, "pass-nobody")
+	_, err = newGRPCCaller(t, p.grpc, editor).call(t.Context(), allServed()[0].method(t, "List", "s"), object{})
+	wantCode(t, "editor lists all namespaces", err, codes.PermissionDenied)
+	resp, err := restEntry{p.http, editor, "application/json"}.send(t.Context(), "GET", collection(""), nil)
+	if err != nil || resp.Body.Close() != nil || resp.StatusCode != 403 {
+		t.Errorf("editor lists all namespaces by REST: %v, %v", resp, err)
+	}
+	for name, open := range callersOf(t, p) {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			editor := open(userToken(t, kube, name+"-editor", "get", "list", "watch", "create", "update", "delete"))
-			reader := open(userToken(t, kube, name+"-reader", "get", "list"))
-			nobody := open(userToken(t, kube, name+"-nobody"))
-			cluster, missing := "pass-"+name, "pass-missing"
-			create := func(n string) *raygatev2.CreateClusterRequest {
-				return &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, n)}
+			cluster := "pass-" + name
+			wantCode(t, "editor creates", onClusters(t, open(editor), "Create", cluster), codes.OK)
+			for _, n := range []string{cluster, "pass-missing"} {
+				wantCode(t, "nobody gets "+n, onClusters(t, open(nobody), "Get", n), codes.PermissionDenied)
+				wantCode(t, "nobody deletes "+n, onClusters(t, open(nobody), "Delete", n), codes.PermissionDenied)
 			}
-			get := func(n string) *raygatev2.GetClusterRequest {
-				return &raygatev2.GetClusterRequest{Namespace: "default", Name: n}
-			}
-
-			_, err := editor.create(ctx, create(cluster))
-			wantCode(t, "editor creates", err, codes.OK)
-			_, err = reader.create(ctx, create("other"))
-			wantCode(t, "reader creates", err, codes.PermissionDenied)
-			_, err = reader.get(ctx, get(cluster))
-			wantCode(t, "reader gets", err, codes.OK)
-			_, err = reader.get(ctx, get(missing))
-			wantCode(t, "reader gets what is missing", err, codes.NotFound)
-			_, err = reader.list(ctx, &raygatev2.ListClustersRequest{Namespace: "default"})
-			wantCode(t, "reader lists", err, codes.OK)
-			_, err = reader.list(ctx, &raygatev2.ListClustersRequest{})
-			wantCode(t, "reader lists all namespaces", err, codes.PermissionDenied)
-			err = reader.watch(ctx, &raygatev2.WatchClustersRequest{Namespace: "default"}, func(*raygatev2.WatchClustersResponse) bool { return false })
-			wantCode(t, "reader watches", err, codes.PermissionDenied)
-			for _, n := range []string{cluster, missing} {
-				_, err = nobody.get(ctx, get(n))
-				wantCode(t, "nobody gets "+n, err, codes.PermissionDenied)
-				wantCode(t, "nobody deletes "+n, nobody.remove(ctx, &raygatev2.DeleteClusterRequest{Namespace: "default", Name: n}), codes.PermissionDenied)
-			}
-			_, err = open("").get(ctx, get(cluster))
-			wantCode(t, "without a token", err, codes.Unauthenticated)
-			_, err = open("nonsense").get(ctx, get(cluster))
-			wantCode(t, "with a bad token", err, codes.Unauthenticated)
-			wantCode(t, "editor deletes", editor.remove(ctx, &raygatev2.DeleteClusterRequest{Namespace: "default", Name: cluster}), codes.OK)
+			wantCode(t, "editor gets what is missing", onClusters(t, open(editor), "Get", "pass-missing"), codes.NotFound)
+			wantCode(t, "without a token", onClusters(t, open(""), "Get", cluster), codes.Unauthenticated)
+			wantCode(t, "with a bad token", onClusters(t, open("nonsense"), "Get", cluster), codes.Unauthenticated)
+			wantCode(t, "editor deletes", onClusters(t, open(editor), "Delete", cluster), codes.OK)
 		})
 	}
 }

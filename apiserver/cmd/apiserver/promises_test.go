@@ -2,14 +2,12 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -199,7 +197,7 @@ func (s served) verbOf(m protoreflect.MethodDescriptor) string {
 	return strings.TrimSuffix(strings.TrimSuffix(name, "s"), s.name)
 }
 
-// testRights calls every method of every service as users with different rights, and has kubectl do the same.
+// testRights calls every method of every service as users with different rights.
 func testRights(t *testing.T, env *controlplane.Env) {
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -215,10 +213,7 @@ func testRights(t *testing.T, env *controlplane.Env) {
 		token := tokenWith(t, kube, user, has)
 		for _, s := range allServed() {
 			k := s.kubernetes(t, env)
-			for transport, c := range map[string]caller{"grpc": newGRPCCaller(t, p.grpc, token), "rest": restCaller{p.http, token}, "kubectl": nil} {
-				if c == nil && s.name != "Cluster" {
-					continue // kubectl takes its time, and knows no difference between the kinds
-				}
+			for transport, c := range map[string]caller{"grpc": newGRPCCaller(t, p.grpc, token), "rest": restCaller{p.http, token}} {
 				t.Run(user+"/"+s.name+"/"+transport, func(t *testing.T) {
 					for i := range s.service.Methods().Len() {
 						m := s.service.Methods().Get(i)
@@ -238,13 +233,7 @@ func testRights(t *testing.T, env *controlplane.Env) {
 								t.Fatal(err)
 							}
 						}
-						var got bool
-						if c == nil {
-							got = kubectlAllows(t, env, s, token, verb, name, stored)
-						} else {
-							got = gatewayAllows(t, s, c, m, verb, name, stored)
-						}
-						if got != want {
+						if got := gatewayAllows(t, s, c, m, verb, name, stored); got != want {
 							t.Errorf("%s is allowed: %v, want %v", verb, got, want)
 						}
 						_ = k.Delete(t.Context(), name, metav1.DeleteOptions{})
@@ -370,65 +359,4 @@ func gatewayAllows(t *testing.T, s served, c caller, m protoreflect.MethodDescri
 	}
 	t.Errorf("%s: %v", m.Name(), err)
 	return false
-}
-
-// kubectlAllows does with kubectl what a method does.
-func kubectlAllows(t *testing.T, env *controlplane.Env, s served, token, verb, name string, stored *unstructured.Unstructured) bool {
-	t.Helper()
-	what := "raycluster/" + name
-	one := asUnstructured(s.example(t, name))
-	var file []byte
-	var args []string
-	switch verb {
-	case "Create":
-		args, file = []string{"create", "-f", "-"}, asJSON(one)
-	case "Get":
-		args = []string{"get", what}
-	case "List":
-		args = []string{"get", "rayclusters"}
-	case "Watch":
-		args = []string{"get", "--raw", "/apis/ray.io/v1/namespaces/default/rayclusters?watch=1&timeoutSeconds=1"}
-	case "Update", "Scale", "Suspend", "Resume":
-		args = []string{"patch", what, "--type=merge", "-p", `{"metadata":{"labels":{"a":"b"}}}`}
-	case "Replace":
-		args, file = []string{"replace", "-f", "-"}, asJSON(stored)
-	case "Apply":
-		args, file = []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, asJSON(one)
-	case "Delete":
-		args = []string{"delete", what, "--wait=false"}
-	case "Wait":
-		args = []string{"wait", what, "--for=condition=Never", "--timeout=100ms"}
-	case "Events", "Diagnose":
-		args = []string{"get", what} // and then what they show of other kinds
-	}
-	binary, err := filepath.Abs("../../../bin/k8s/kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(config, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{
-		"--kubeconfig=" + config, "--server=" + env.Server, "--insecure-skip-tls-verify", "--token=" + token, "--namespace=default", "--cache-dir=" + filepath.Dir(config), "--validate=ignore",
-	}, args...)...)
-	if verb != "Create" && verb != "Replace" && verb != "Apply" {
-		cmd.Args = append(cmd.Args[:7:7], args...) // the others do not know --validate
-	}
-	cmd.Stdin = bytes.NewReader(file)
-	out, err := cmd.CombinedOutput()
-	switch text := string(out); {
-	case strings.Contains(text, "Forbidden"), strings.Contains(text, "forbidden"):
-		return false
-	case err == nil, verb == "Wait" && strings.Contains(text, "timed out"):
-		return true
-	default:
-		t.Errorf("kubectl %v: %v: %s", args, err, text)
-		return false
-	}
-}
-
-func asJSON(u *unstructured.Unstructured) []byte {
-	data, _ := json.Marshal(u.Object)
-	return data
 }

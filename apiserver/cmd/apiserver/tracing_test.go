@@ -12,12 +12,12 @@ import (
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // collector keeps the names of spans.
@@ -63,12 +63,8 @@ func TestTracing(t *testing.T) {
 	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
 		o.Tracing.Endpoint, o.Tracing.SamplingRatePerMillion = l.Addr().String(), 1_000_000
 	})
-	if _, err := (restEntry{p.http, "", typeJSON}).create(t.Context(), &raygatev2.CreateClusterRequest{Namespace: "default", Cluster: demo(t, "traced"), ValidateOnly: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newGRPCEntry(t, p.grpc, "").list(t.Context(), &raygatev2.ListClustersRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	wantCode(t, "create", onClusters(t, restCaller{base: p.http}, "Create", "traced"), codes.OK)
+	wantCode(t, "list", onClusters(t, newGRPCCaller(t, p.grpc, ""), "List", ""), codes.OK)
 	if err := p.stop(); err != nil { // which sends the rest
 		t.Fatal(err)
 	}

@@ -237,7 +237,7 @@ func testExec(t *testing.T, c *cluster) {
 	}
 	// A terminal that kubectl asks for without having one itself. Its size comes a moment after it.
 	req := c.client.CoreV1().RESTClient().Post().Namespace("default").Resource("pods").Name("exec").SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 0 && test -t 1 && for i in $(seq 100); do stty size | grep -v '^0 0' && break; sleep 0.1; done"}, Stdout: true, Stdin: true, TTY: true}, paramCodec)
+		VersionedParams(&corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 0 && test -t 1 && for i in $(seq 600); do stty size | grep -v '^0 0' && break; sleep 0.1; done"}, Stdout: true, Stdin: true, TTY: true}, paramCodec)
 	if out := c.terminal(t, req.URL()); !strings.Contains(out, "33 99") {
 		t.Errorf("no terminal of 33 by 99: %q", out)
 	}

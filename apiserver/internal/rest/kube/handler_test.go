@@ -284,18 +284,21 @@ func TestErrorsArriveWhole(t *testing.T) {
 	}
 }
 
-// TestOnlyReadsAreRepeated has an API server that is not there for a moment.
+// TestOnlyReadsAreRepeated has an API server that is not there for a moment, or for long.
 func TestOnlyReadsAreRepeated(t *testing.T) {
 	for _, tc := range []struct {
 		method string
 		code   int
+		fails  int // so many times
 		want   int
 		times  int
-	}{{"GET", 503, 200, 3}, {"GET", 404, 404, 1}, {"POST", 503, 503, 1}, {"DELETE", 503, 503, 1}, {"PUT", 429, 429, 1}} {
+	}{
+		{"GET", 503, 2, 200, 3}, {"GET", 503, 100, 503, 4}, {"GET", 404, 2, 404, 1}, {"POST", 503, 2, 503, 1}, {"DELETE", 503, 2, 503, 1}, {"PUT", 429, 2, 429, 1},
+	} {
 		w := newWorld(t)
 		count := 0
 		w.kube = func(rw http.ResponseWriter, _ *http.Request) {
-			if count++; count < 3 {
+			if count++; count <= tc.fails {
 				rw.WriteHeader(tc.code)
 			}
 		}
@@ -304,4 +307,20 @@ func TestOnlyReadsAreRepeated(t *testing.T) {
 			t.Errorf("%s after %d: %d after %d requests, want %d after %d", tc.method, tc.code, resp.StatusCode, count, tc.want, tc.times)
 		}
 	}
+	// A client that has gone is not asked for.
+	ctx, cancel := context.WithCancel(t.Context())
+	count := 0
+	_, err := retrying{roundTripper(func(*http.Request) (*http.Response, error) {
+		count++
+		cancel()
+		return &http.Response{StatusCode: 503, Body: http.NoBody}, nil
+	})}.RoundTrip(httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+	if count != 1 || err != nil {
+		t.Errorf("%d requests for a client that has gone, %v", count, err)
+	}
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -114,60 +114,6 @@ func TestChildrenAreMadeAndComeBack(t *testing.T) {
 	}
 }
 
-func TestDriftIsRepairedAndWhatOthersAddedStays(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.full("demo"))
-	w.eventuallyReady("demo")
-	objects := w.childrenOf("demo")
-	ingress, role, binding := objects["Ingress"].(*networkingv1.Ingress), objects["Role"].(*rbacv1.Role), objects["RoleBinding"].(*rbacv1.RoleBinding)
-	for what, o := range objects {
-		w.eventuallyThere(what, o)
-	}
-
-	extra := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}
-	role.Rules = []rbacv1.PolicyRule{extra}
-	ingress.Annotations["cloud/backends"] = "healthy"
-	ingress.Labels[rayv1.LabelCluster] = "other" // the cache then no longer shows it as the cluster's
-	ingress.Spec.Rules[0].Host = "elsewhere"
-	for _, o := range []client.Object{role, ingress} {
-		if err := w.Client.Update(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.Eventually("the rules", func() bool { return w.Read(role) && len(role.Rules) == 4 })
-	if role.Rules[0].Resources[0] != "configmaps" {
-		t.Errorf("the user's rule is gone: %v", role.Rules)
-	}
-	w.Eventually("the Ingress", func() bool {
-		return w.Read(ingress) && ingress.Spec.Rules[0].Host == "" && ingress.Labels[rayv1.LabelCluster] == "demo"
-	})
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { delete(rc.Annotations, "external-dns/hostname") })
-	w.Eventually("the annotation to go", func() bool {
-		_, there := ingress.Annotations["external-dns/hostname"]
-		return w.Read(ingress) && !there
-	})
-	if ingress.Annotations["cloud/backends"] != "healthy" {
-		t.Errorf("somebody else's annotation is gone: %v", ingress.Annotations)
-	}
-
-	// What binds another role is made anew, because the API server lets nobody change it.
-	uid := binding.UID
-	if err := w.Client.Delete(t.Context(), binding); err != nil {
-		t.Fatal(err)
-	}
-	w.Eventually("the binding", func() bool { return w.Read(binding) && binding.UID != uid })
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
-		rc.Spec.HeadGroupSpec.IngressOptions = &rayv1.IngressOptions{Host: new("ray.example.com"), TLS: []networkingv1.IngressTLS{{SecretName: "s"}}}
-	})
-	w.Eventually("the host", func() bool {
-		return w.Read(ingress) && ingress.Spec.Rules[0].Host == "ray.example.com" && len(ingress.Spec.TLS) == 1
-	})
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.HeadGroupSpec.IngressOptions = nil })
-	w.Eventually("the host to go", func() bool { return w.Read(ingress) && ingress.Spec.Rules[0].Host == "" && len(ingress.Spec.TLS) == 0 })
-}
-
 func TestBindingOfAnotherRoleIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -4,16 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"fmt"
-	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -182,75 +177,5 @@ func TestTheAPIServerIsRestartedInTheMiddle(t *testing.T) {
 	}
 	if c := meta.FindStatusCondition(w.get("demo").Status.Conditions, rayv1.RayClusterReplicaFailure); c != nil {
 		t.Errorf("the outage is reported as a refusal: %+v", c)
-	}
-}
-
-func TestConflictsLoseNothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	_, stop := w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 1)))
-	done := make(chan struct{})
-	var user sync.WaitGroup
-	user.Go(func() { // who writes to the object all the time
-		for i := 0; ; i++ {
-			select {
-			case <-done:
-				return
-			case <-time.After(5 * time.Millisecond):
-			}
-			rc := &rayv1.RayCluster{}
-			if err := w.Client.Get(t.Context(), key(w.cluster("demo")), rc); err == nil {
-				rc.Annotations = map[string]string{"count": fmt.Sprint(i)}
-				_ = w.Client.Update(t.Context(), rc)
-			}
-		}
-	})
-	w.eventuallyReady("demo")
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(3)) })
-	w.Eventually("3 ready workers", func() bool { return w.get("demo").Status.ReadyWorkerReplicas == 3 })
-	close(done)
-	user.Wait()
-	stop()
-	if rc := w.get("demo"); rc.Annotations["count"] == "" || *rc.Spec.WorkerGroupSpecs[0].Replicas != 3 {
-		t.Errorf("what the user wrote is lost: %v, %d replicas", rc.Annotations, *rc.Spec.WorkerGroupSpecs[0].Replicas)
-	}
-	if got := len(w.Events("demo", "CreatedHeadPod")) + len(w.Events("demo", "CreatedWorkerPod")); got > 3 {
-		t.Errorf("%d events of creation", got)
-	}
-}
-
-func TestALostHostTakesItsReplicaAlong(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("tpu", 2, raytest.Hosts(2))))
-	w.eventuallyReady("demo")
-	before := replicasIn(w.pods("demo"))
-	if len(before) != 2 {
-		t.Fatalf("replicas %v, want 2", before)
-	}
-	lost := slices.Min(slices.Collect(maps.Keys(before)))
-	for _, p := range w.pods("demo") {
-		if p.Labels[rayv1.LabelWorkerGroupReplicaName] == lost && p.Labels[rayv1.LabelReplicaHostIndex] == "0" {
-			if err := w.Client.Delete(t.Context(), &p); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	w.Eventually("a new replica", func() bool {
-		now := replicasIn(w.pods("demo"))
-		return len(now) == 2 && now[lost] == 0 && w.get("demo").Status.ReadyWorkerReplicas == 4
-	})
-	for name, n := range replicasIn(w.pods("demo")) {
-		if n != 2 {
-			t.Errorf("replica %s has %d hosts", name, n)
-		}
-		if name != lost && before[name] > 0 {
-			delete(before, name)
-		}
-	}
-	if len(before) != 1 {
-		t.Errorf("the replica that was whole did not stay; lost %v", before)
 	}
 }

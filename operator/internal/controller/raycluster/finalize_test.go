@@ -116,3 +116,51 @@ func TestTheClusterGoesWhenTheTimeIsUp(t *testing.T) {
 		t.Errorf("gone %t, events %q", b.gone(), got)
 	}
 }
+
+func TestFinalizerIsNeverStranded(t *testing.T) {
+	limit := raytest.Annotations(map[string]string{rayv1.AnnotationGCSFTDeletionTimeout: "8"})
+	cases := map[string]struct {
+		change    raytest.ClusterOption
+		operator  func(*Config)
+		job       bool // somebody else has the name of the Job
+		wantEvent string
+	}{
+		"fault tolerance was turned off": {
+			change:    raytest.Spec(func(s *rayv1.RayClusterSpec) { s.GcsFaultToleranceOptions = nil }),
+			wantEvent: "RedisCleanupSkipped",
+		},
+		"the operator no longer cleans up": {operator: func(c *Config) { c.CleanUpRedis = false }, wantEvent: "RedisCleanupSkipped"},
+		"the spec became invalid": { // without the feature gate
+			change:    raytest.Spec(func(s *rayv1.RayClusterSpec) { s.TLSOptions = &rayv1.TLSOptions{} }),
+			wantEvent: "ForceDeletedStuckCluster",
+		},
+		"the name of the Job is taken": {job: true, wantEvent: "FailedToCreateRedisCleanupJob"},
+		"somebody else manages it":     {change: raytest.ManagedBy(rayv1.ManagedByMultiKueue), wantEvent: "ForceDeletedStuckCluster"},
+		"the store is embedded, after an earlier life with Redis": {change: raytest.Spec(func(s *rayv1.RayClusterSpec) {
+			s.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{Backend: rayv1.GcsFTBackendRocksDB}
+		})},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			rc := deleted(limit)
+			if tc.change != nil {
+				tc.change(rc)
+			}
+			objects := []client.Object{raytest.HeadPod(rc, "h")}
+			if tc.job {
+				objects = append(objects, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo-redis-cleanup"}})
+			}
+			b := newBench(t, rc, interceptor.Funcs{}, objects...).cleaningUp()
+			if tc.operator != nil {
+				b.restart(tc.operator)
+			}
+			for range 10 {
+				b.mustReconcile()
+				b.clock.Step(time.Second)
+			}
+			if got := strings.Join(b.events(), "\n"); !b.gone() || !strings.Contains(got, tc.wantEvent) || tc.wantEvent == "" && strings.Contains(got, "RedisCleanup") {
+				t.Errorf("gone %t, events %q, want %q", b.gone(), got, tc.wantEvent)
+			}
+		})
+	}
+}

@@ -3,7 +3,6 @@ package raycluster
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -109,37 +108,6 @@ func position(list []string, text string) int {
 		}
 	}
 	return len(list)
-}
-
-func TestAPIThatIsInstalledWhileTheOperatorRuns(t *testing.T) {
-	w := newWorld(t)
-	c := &shiftedClock{}
-	w.startOperator(batchScheduler("scheduler-plugins"), func(config *Config) { config.Clock = c })
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 1), gangLabels(rayv1.LabelGangSchedulingEnabled, "true")))
-	w.Eventually("the condition", func() bool {
-		return strings.Contains(w.problem("demo"), "serves no PodGroup in the group scheduling.x-k8s.io")
-	})
-	w.Eventually("2 Pods", func() bool { return len(w.pods("demo")) == 2 })
-	for _, p := range w.pods("demo") {
-		if p.Spec.SchedulerName != "scheduler-plugins-scheduler" || p.Labels["scheduling.x-k8s.io/pod-group"] != "demo" {
-			t.Errorf("Pod %s: scheduler %q, labels %v", p.Name, p.Spec.SchedulerName, p.Labels)
-		}
-	}
-	w.install("scheduler-plugins")
-	c.shift.Store(int64(time.Minute)) // it is not asked for all the time
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Annotations = map[string]string{"look": "again"} })
-	group := w.eventuallyNumber(pluginsGroup, "demo", 2, "spec", "minMember")
-	w.Eventually("the end of the condition", func() bool { return w.problem("demo") == "" })
-	refs := group.GetOwnerReferences()
-	if len(refs) != 1 || refs[0].UID != w.get("demo").UID || refs[0].Controller != nil {
-		t.Errorf("owners %v, want the cluster, not as controller", refs)
-	}
-	w.ChangeCluster("demo", replicas(3))
-	w.eventuallyNumber(pluginsGroup, "demo", 4, "spec", "minMember")
-	if err := w.Client.Delete(t.Context(), group); err != nil { // it is watched by now
-		t.Fatal(err)
-	}
-	w.eventuallyNumber(pluginsGroup, "demo", 4, "spec", "minMember")
 }
 
 func TestKAIWithoutAQueueSaysSo(t *testing.T) {

@@ -7,13 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -29,15 +26,6 @@ var (
 func withScheduler(s gang.Scheduler) func(*Config) { return func(c *Config) { c.Scheduler = s } }
 
 func batchScheduler(name string) func(*Config) { return withScheduler(registry.Find(name)) }
-
-// shiftedClock is a clock that can be put forward.
-type shiftedClock struct {
-	clock.RealClock
-	shift atomic.Int64
-}
-
-func (c *shiftedClock) Now() time.Time                  { return c.RealClock.Now().Add(time.Duration(c.shift.Load())) }
-func (c *shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // install makes a scheduler's API served until the end of the test.
 func (w *world) install(name string) {

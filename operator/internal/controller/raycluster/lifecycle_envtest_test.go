@@ -51,33 +51,6 @@ func TestSmallClusterBecomesReadyWithFewWrites(t *testing.T) {
 	}
 }
 
-func TestSuspendAndResume(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.cluster("demo", raytest.Workers("cpu", 2)))
-	w.eventuallyReady("demo")
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) })
-	w.Eventually("the suspension", func() bool {
-		st := w.get("demo").Status
-		return meta.IsStatusConditionTrue(st.Conditions, rayv1.RayClusterSuspended) &&
-			meta.IsStatusConditionFalse(st.Conditions, rayv1.RayClusterSuspending) &&
-			meta.IsStatusConditionFalse(st.Conditions, rayv1.RayClusterProvisioned) &&
-			st.State == rayv1.ClusterStateSuspended
-	})
-	if got := len(w.pods("demo")); got != 0 {
-		t.Errorf("%d Pods are left after the suspension", got)
-	}
-	if err := w.Client.Get(t.Context(), client.ObjectKey{Namespace: w.Namespace, Name: "demo-head-svc"}, &corev1.Service{}); err != nil {
-		t.Errorf("head Service of a suspended cluster: %v", err)
-	}
-	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) { rc.Spec.Suspend = nil }) // as when the line is taken out of the manifest
-	rc := w.eventuallyReady("demo")
-	if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended) {
-		t.Error("the resumed cluster still says that it is suspended")
-	}
-}
-
 func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

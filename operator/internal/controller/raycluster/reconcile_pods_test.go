@@ -165,38 +165,6 @@ func TestTheHeadOfAnotherOperatorIsAdoptedOnce(t *testing.T) {
 	}
 }
 
-func TestAReplicaThatAnOutageCutShortIsFinished(t *testing.T) {
-	down := true
-	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("tpu", 1, raytest.Hosts(2))), interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			if down && o.GetLabels()[rayv1.LabelReplicaHostIndex] == "1" {
-				return apierrors.NewServerTimeout(schema.GroupResource{Resource: "pods"}, "create", 1)
-			}
-			return c.Create(ctx, o, opts...)
-		},
-	})
-	if _, err := b.reconcile(); err == nil {
-		t.Error("the work queue is not asked to try again")
-	}
-	before := replicasIn(b.pods())
-	for _, p := range b.pods() { // the first host has become ready meanwhile
-		p.Spec.NodeName = "node-1"
-		p.Status.Phase = corev1.PodRunning
-		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		if err := b.client.Update(t.Context(), &p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	down = false
-	b.mustReconcile()
-	after := replicasIn(b.pods())
-	for name := range before {
-		if after[name] != 2 || len(after) != 1 {
-			t.Errorf("replicas were %v and are %v, want the same one with 2 hosts", before, after)
-		}
-	}
-}
-
 func TestAServerThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	b := newBench(t, raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1)), interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {

@@ -88,7 +88,7 @@ func assertEnds(t *testing.T, l *liar, fails bool) {
 	l.honest = head
 	j := storyJob(rayv1.HTTPMode)
 	j.Spec.ActiveDeadlineSeconds, j.Spec.BackoffLimit = new(int32(120)), nil // for a dashboard that says RUNNING for ever
-	st := newStage(t, 0, j)
+	st := newStage(t, j)
 	st.change = func(c *Config) {
 		c.Limits.StatusCheck = time.Minute
 		c.Connect = func(dashboards.Address, dashboard.Token) (dashboard.Client, error) {

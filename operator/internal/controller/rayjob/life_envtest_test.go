@@ -1,16 +1,12 @@
 package rayjob
 
 import (
-	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
@@ -96,96 +92,5 @@ func TestSidecarIsRestarted(t *testing.T) {
 				t.Errorf("%d submissions, %d clusters", n, w.written("create RayCluster"))
 			}
 		})
-	}
-}
-
-// onShared runs the job on the cluster of somebody else.
-func onShared(j *rayv1.RayJob) {
-	j.Spec.RayClusterSpec, j.Spec.ClusterSelector, j.Spec.ShutdownAfterJobFinishes = nil, map[string]string{rayv1.LabelCluster: "shared"}, false
-}
-
-func (w *world) shared() *rayv1.RayCluster {
-	w.T.Helper()
-	rc := raytest.RayCluster(w.Namespace + "/shared")
-	rc.UID, rc.Generation = "", 0
-	w.Create(rc)
-	w.ready(rc)
-	return rc
-}
-
-// TestSubmitterGoesBeforeTheRayJob deletes a RayJob whose submitter is about to submit. Its Pod takes a while to end.
-func TestSubmitterGoesBeforeTheRayJob(t *testing.T) {
-	t.Parallel()
-	const held = "example.com/held"
-	w := newWorld(t)
-	w.startOperator()
-	w.shared()
-	w.Create(w.job("demo", onShared))
-	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
-	pod := &corev1.Pod{}
-	w.Eventually("the Pod of the submitter", func() bool {
-		var pods corev1.PodList
-		if err := w.Client.List(t.Context(), &pods, client.InNamespace(w.Namespace), client.MatchingLabels{batchv1.JobNameLabel: "demo"}); err != nil || len(pods.Items) == 0 {
-			return false
-		}
-		pod = &pods.Items[0]
-		pod.Finalizers = append(pod.Finalizers, held)
-		return w.Client.Update(t.Context(), pod) == nil
-	})
-	if err := w.Client.Delete(t.Context(), j, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-		t.Fatal(err)
-	}
-	w.gone(&batchv1.Job{ObjectMeta: w.At("demo")})
-	w.Eventually("the deletion of the Pod", func() bool { return w.Read(pod) && pod.DeletionTimestamp != nil })
-	w.fence("demo")
-	if !w.Read(j) || w.dash.Calls("StopJob") > 0 {
-		t.Errorf("the RayJob did not wait for the Pod; %d requests to stop the job", w.dash.Calls("StopJob"))
-	}
-	w.Eventually("the end of the Pod", func() bool {
-		w.Read(pod)
-		pod.Finalizers = nil
-		return w.Client.Update(t.Context(), pod) == nil
-	})
-	w.gone(j)
-	if w.dash.Calls("StopJob") == 0 {
-		t.Error("Ray was not asked after the Pod had ended")
-	}
-}
-
-func TestSelectedClusterIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", inMode(rayv1.HTTPMode), onShared))
-	w.Eventually("the missing cluster to be named", func() bool { return strings.Contains(w.get("demo").Status.Message, "shared") })
-	rc := w.shared()
-	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusRunning)
-	w.Eventually("the submission", func() bool { return w.dash.Submissions(j.Status.JobId) == 1 })
-	w.dash.Set(j.Status.JobId, dashboard.Succeeded, "")
-	w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
-	before := w.get("demo")
-	if err := w.Client.Delete(t.Context(), before); err != nil {
-		t.Fatal(err)
-	}
-	w.gone(before)
-	if !w.Read(rc) || rc.DeletionTimestamp != nil {
-		t.Error("the cluster of the user is gone")
-	}
-	for _, line := range w.writes {
-		if strings.Contains(line, "RayCluster") || strings.Contains(line, "Service") {
-			t.Errorf("the operator wrote: %s", line)
-		}
-	}
-}
-
-func TestManagedElsewhereIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", withSpec(func(s *rayv1.RayJobSpec) { s.ManagedBy = new(rayv1.ManagedByMultiKueue) })))
-	w.Create(w.job("other"))
-	w.clusterOf("other")
-	if j := w.get("demo"); j.Status.JobDeploymentStatus != "" || len(j.Finalizers) != 0 {
-		t.Errorf("touched: %+v", j)
 	}
 }

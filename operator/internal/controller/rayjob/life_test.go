@@ -34,7 +34,7 @@ func TestDeletionRules(t *testing.T) {
 		j.Spec.DeletionStrategy = &rayv1.DeletionStrategy{DeletionRules: []rayv1.DeletionRule{
 			rule(rayv1.DeleteWorkers, 20), rule(rayv1.DeleteCluster, 60), rule(rayv1.DeleteSelf, 120),
 		}}
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		s.play(onlooker, finished, dashboard.Succeeded)
 		ended := s.get().Status.EndTime.Time
 		for _, step := range []struct {
@@ -70,7 +70,7 @@ func TestOperatorSubmits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := storyJob(rayv1.HTTPMode)
 		j.Spec.RuntimeEnvYAML, j.Spec.Metadata, j.Spec.JobId = "env_vars: {A: b}", map[string]string{"k": "v"}, "my-id"
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		s.play(onlooker, finished, dashboard.Stopped)
 		if st := s.get().Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || st.JobStatus != rayv1.JobStatusStopped || st.Message != "the end" {
 			t.Errorf("%s, job %s, message %q", st.JobDeploymentStatus, st.JobStatus, st.Message)
@@ -85,7 +85,7 @@ func TestOperatorSubmits(t *testing.T) {
 // TestSubmissionWithLostAnswerRunsOnce has Ray accept a job without the operator getting to know.
 func TestSubmissionWithLostAnswerRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.HTTPMode))
+		s := newStage(t, storyJob(rayv1.HTTPMode))
 		s.dash.LoseAnswers(1)
 		s.play(onlooker, finished, dashboard.Succeeded)
 		if st := s.get().Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || s.dash.Submissions(st.JobId) != 1 {
@@ -97,7 +97,7 @@ func TestSubmissionWithLostAnswerRunsOnce(t *testing.T) {
 // TestDeletionDoesNotWaitForADashboard that does not answer.
 func TestDeletionDoesNotWaitForADashboard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.HTTPMode))
+		s := newStage(t, storyJob(rayv1.HTTPMode))
 		s.play(onlooker, runsOnRay)
 		id := s.get().Status.JobId
 		s.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
@@ -114,7 +114,7 @@ func TestLateOperatorFailsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := storyJob(rayv1.K8sJobMode)
 		j.Spec.ActiveDeadlineSeconds = new(int32(600))
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		s.play(onlooker, runsOnRay)
 		s.stop()
 		s.others(s.get(), []dashboard.Status{dashboard.Succeeded})
@@ -131,7 +131,7 @@ func TestInteractiveJobWaitsForTheUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := storyJob(rayv1.InteractiveMode)
 		j.Spec.Entrypoint, j.Spec.BackoffLimit = "", nil
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		s.play(onlooker, func(j *rayv1.RayJob) bool { return j.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting })
 		if j = s.get(); j.Status.JobId != "" {
 			t.Errorf("job %s without a word of the user", j.Status.JobId)
@@ -153,7 +153,7 @@ func TestNameThatIsTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := storyJob(rayv1.HTTPMode)
 		j.Name = strings.Repeat("n", 48)
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		for range 3 {
 			if _, err := s.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(j)}); err != nil {
 				t.Fatal(err)
@@ -202,7 +202,7 @@ func TestLostJobs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := storyJob(cmp.Or(tc.mode, rayv1.K8sJobMode))
 				j.Spec.BackoffLimit = nil
-				s := newStage(t, 0, j)
+				s := newStage(t, j)
 				s.play(onlooker, runsOnRay)
 				tc.happens(s)
 				happened := time.Now()
@@ -234,7 +234,7 @@ func (s *stage) must(err error) {
 // TestSubmissionThatAlwaysFails ends as an outage of the dashboard does, which answers all other questions.
 func TestSubmissionThatAlwaysFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.HTTPMode))
+		s := newStage(t, storyJob(rayv1.HTTPMode))
 		s.dash.FailSubmissions(&dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrUnavailable, Cause: errors.New("no available agent")})
 		begun, flaps := time.Now(), 0
 		was := false
@@ -247,6 +247,21 @@ func TestSubmissionThatAlwaysFails(t *testing.T) {
 		st := s.get().Status
 		if st.Reason != rayv1.JobStatusCheckTimeoutExceeded || !strings.Contains(st.Message, "no available agent") || time.Since(begun) > 10*time.Minute || flaps > 2 {
 			t.Errorf("%s: %s after %s; the time of the failure came and went %d times", st.Reason, st.Message, time.Since(begun), flaps)
+		}
+	})
+}
+
+// TestJobOfAnotherController is left as it is.
+func TestJobOfAnotherController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := storyJob(rayv1.K8sJobMode)
+		j.Spec.ManagedBy = new(rayv1.ManagedByMultiKueue)
+		s := newStage(t, j)
+		for range 3 {
+			s.look()
+		}
+		if j := s.get(); j.Status.JobDeploymentStatus != "" || len(j.Finalizers) > 0 || len(s.log) > 0 {
+			t.Errorf("touched: %+v, %v", j, s.log)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func TestSidecarRunsOnceBeforeItsClusterIsComplete(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				objects := left(t, rayv1.SidecarMode, rayv1.JobDeploymentStatusInitializing, "", false)
 				objects[0].(*rayv1.RayJob).Spec.BackoffLimit = nil
-				s := newStage(t, 0, objects...)
+				s := newStage(t, objects...)
 				s.incomplete = true
 				again(s, s.get())
 				s.play(onlooker, runsOnRay)
@@ -63,7 +63,7 @@ func TestClockOfTheHeadIsBehind(t *testing.T) {
 		time.Sleep(time.Hour)
 		j := storyJob(rayv1.K8sJobMode)
 		j.Spec.BackoffLimit = nil
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		s.dash = dashboardfake.New(slow{clock.RealClock{}})
 		s.play(onlooker, runsOnRay)
 		s.dash.Set(s.get().Status.JobId, dashboard.Failed, "the end")
@@ -89,7 +89,7 @@ func (s slow) Now() time.Time { return s.PassiveClock.Now().Add(-10 * time.Minut
 // TestClockOfTheKubeletIsBehind has a job that ends between two questions of an operator whose clock is ahead.
 func TestClockOfTheKubeletIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.K8sJobMode))
+		s := newStage(t, storyJob(rayv1.K8sJobMode))
 		s.ownSubmitter = true
 		s.play(onlooker, func(j *rayv1.RayJob) bool { return s.dash.Calls("GetJob") > 1 })
 		_, err := s.dash.SubmitJob(t.Context(), dashboard.Submission{Entrypoint: "x", SubmissionID: s.get().Status.JobId})
@@ -106,7 +106,7 @@ func TestClockOfTheKubeletIsBehind(t *testing.T) {
 // TestSelectedClusterIsDeletedEarly says so, and ends with the submitter.
 func TestSelectedClusterIsDeletedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, onSharedCluster(rayv1.K8sJobMode)...)
+		s := newStage(t, onSharedCluster(rayv1.K8sJobMode)...)
 		s.ownSubmitter = true
 		s.play(onlooker, inState(rayv1.JobDeploymentStatusRunning))
 		s.must(s.store.Delete(t.Context(), &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "shared"}}))
@@ -124,7 +124,7 @@ func TestServiceFollowsManyAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := storyJob(rayv1.HTTPMode)
 		j.Spec.BackoffLimit = new(int32(7))
-		s := newStage(t, 0, j)
+		s := newStage(t, j)
 		s.change = func(c *Config) { c.Limits.Retry = time.Millisecond } // as fast as suspensions may follow each other
 		s.restart()
 		late := 0
@@ -164,7 +164,7 @@ func (c *counting) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 // TestWhatIsGoneIsNotAskedForAgain looks often at a job whose submitter was deleted, and once more when all is over.
 func TestWhatIsGoneIsNotAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.K8sJobMode))
+		s := newStage(t, storyJob(rayv1.K8sJobMode))
 		live := &counting{}
 		s.change = func(c *Config) { live.Reader, c.Live = c.Live, live }
 		s.restart()
@@ -191,7 +191,7 @@ func TestWhatIsGoneIsNotAskedForAgain(t *testing.T) {
 // TestPodsAreListedUntilTheyHaveEnded while Ray is asked whether it has got the job.
 func TestPodsAreListedUntilTheyHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, onSharedCluster(rayv1.K8sJobMode)...)
+		s := newStage(t, onSharedCluster(rayv1.K8sJobMode)...)
 		live := &counting{}
 		s.change = func(c *Config) { live.Reader, c.Live = c.Live, live }
 		s.restart()
@@ -213,7 +213,7 @@ func TestPodsAreListedUntilTheyHaveEnded(t *testing.T) {
 // TestRayJobSaysWhatItWaitsFor after a while, and an operator that is started anew says the same.
 func TestRayJobSaysWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.K8sJobMode))
+		s := newStage(t, storyJob(rayv1.K8sJobMode))
 		s.incomplete = true
 		said := func(j *rayv1.RayJob) string {
 			if c := meta.FindStatusCondition(j.Status.Conditions, rayv1.RayJobRunning); c != nil {
@@ -227,14 +227,14 @@ func TestRayJobSaysWhatItWaitsFor(t *testing.T) {
 		if age := time.Since(begun); !strings.HasPrefix(what, "waiting since 2000-01-01T00:00:0") || !strings.HasSuffix(what, "to be ready") || age < time.Minute || age > 70*time.Second {
 			t.Errorf("after %s: %s", age, what)
 		}
-		writes := s.writes
+		writes := len(s.log)
 		s.restart()
 		for range 70 {
 			s.look()
 			time.Sleep(time.Second)
 		}
-		if got := said(s.get()); got != what || s.writes != writes {
-			t.Errorf("said %q, %d writes", got, s.writes-writes)
+		if got := said(s.get()); got != what || len(s.log) != writes {
+			t.Errorf("said %q, %d writes", got, len(s.log)-writes)
 		}
 		s.incomplete = false
 		s.play(onlooker, runsOnRay)

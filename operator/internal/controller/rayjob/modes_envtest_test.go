@@ -15,6 +15,15 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
+func (w *world) clusterStatus(rc *rayv1.RayCluster, change func(*rayv1.RayClusterStatus)) {
+	w.T.Helper()
+	w.Eventually("a status of "+rc.Name, func() bool {
+		w.Read(rc)
+		change(&rc.Status)
+		return w.Client.Status().Update(w.T.Context(), rc) == nil
+	})
+}
+
 func TestKubernetesJobSubmits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -110,18 +119,4 @@ func TestTokenIsReadAndSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.gone(bare)
-}
-
-func TestInvalidSpecCanBeRepaired(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.startOperator()
-	w.Create(w.job("demo", inMode(rayv1.HTTPMode), withSpec(func(s *rayv1.RayJobSpec) { s.RuntimeEnvYAML = "not a map" })))
-	j := w.eventuallyIn("demo", rayv1.JobDeploymentStatusValidationFailed)
-	if j.Status.Reason != rayv1.ValidationFailed || !strings.Contains(j.Status.Message, "runtimeEnvYAML") || j.Status.RayClusterName != "" {
-		t.Errorf("status %+v", j.Status)
-	}
-	w.oneEvent("demo", "InvalidRayJobSpec")
-	w.change("demo", func(j *rayv1.RayJob) { j.Spec.RuntimeEnvYAML = "" })
-	w.runs("demo")
 }

@@ -102,7 +102,7 @@ func inState(state rayv1.JobDeploymentStatus) func(*rayv1.RayJob) bool {
 
 func gone(j *rayv1.RayJob) bool { return j == nil }
 
-// TestSubmitterDoesNotOutliveTheAttempt on a cluster that stays, also if the operator is killed after any of its writes.
+// TestSubmitterDoesNotOutliveTheAttempt on a cluster that stays.
 func TestSubmitterDoesNotOutliveTheAttempt(t *testing.T) {
 	down := &dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable}
 	for name, tc := range map[string]struct {
@@ -162,22 +162,15 @@ func TestSubmitterDoesNotOutliveTheAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			step := 1
-			if testing.Short() {
-				step = 3
-			}
-			for killAt, writes := 0, 1; killAt <= writes && !t.Failed(); killAt += step {
-				synctest.Test(t, func(t *testing.T) {
-					objects := onSharedCluster(rayv1.K8sJobMode)
-					if tc.spec != nil {
-						tc.spec(&objects[0].(*rayv1.RayJob).Spec)
-					}
-					s := newStage(t, killAt, objects...)
-					tc.story(s)
-					s.nothingRuns()
-					writes = s.writes
-				})
-			}
+			synctest.Test(t, func(t *testing.T) {
+				objects := onSharedCluster(rayv1.K8sJobMode)
+				if tc.spec != nil {
+					tc.spec(&objects[0].(*rayv1.RayJob).Spec)
+				}
+				s := newStage(t, objects...)
+				tc.story(s)
+				s.nothingRuns()
+			})
 		})
 	}
 }
@@ -185,7 +178,7 @@ func TestSubmitterDoesNotOutliveTheAttempt(t *testing.T) {
 // TestHeadRestartIsLeftToTheSubmitter has Ray forget a job whose submitter submits it again when Kubernetes has restarted it, as with KubeRay.
 func TestHeadRestartIsLeftToTheSubmitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyJob(rayv1.K8sJobMode))
+		s := newStage(t, storyJob(rayv1.K8sJobMode))
 		s.stubborn(20 * time.Second)
 		s.play(onlooker, runsOnRay)
 		s.dash.Forget()
@@ -246,7 +239,7 @@ func TestRayJobOnSharedClusterIsStopped(t *testing.T) {
 				if !tc.deleted {
 					objects[0].(*rayv1.RayJob).Spec.ActiveDeadlineSeconds = new(int32(tc.accepts/time.Second + 2))
 				}
-				s := newStage(t, 0, objects...)
+				s := newStage(t, objects...)
 				s.change = func(c *Config) {
 					connect := c.Connect
 					c.Connect = func(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
@@ -265,6 +258,9 @@ func TestRayJobOnSharedClusterIsStopped(t *testing.T) {
 					s.play(onlooker, gone)
 				}
 				s.nothingRuns()
+				if left := s.clusters(); left != 1 || strings.Contains(strings.Join(s.log, "\n"), "RayCluster") {
+					t.Errorf("%d clusters, and written:\n%s", left, strings.Join(s.log, "\n"))
+				}
 			})
 		})
 	}
@@ -273,7 +269,7 @@ func TestRayJobOnSharedClusterIsStopped(t *testing.T) {
 // TestDeletionSaysWhatItLeaves when a shared cluster cannot be asked to stop the job.
 func TestDeletionSaysWhatItLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, onSharedCluster(rayv1.HTTPMode)...)
+		s := newStage(t, onSharedCluster(rayv1.HTTPMode)...)
 		s.play(onlooker, runsOnRay)
 		s.dash.Fail(&dashboard.Error{Call: "x", Kind: dashboard.ErrUnavailable})
 		s.must(s.store.Delete(context.Background(), s.get()))

@@ -49,7 +49,7 @@ func TestTakeoverFromKubeRay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, 0, left(t, tc.mode, tc.state, tc.ray, tc.noJob)...)
+				s := newStage(t, left(t, tc.mode, tc.state, tc.ray, tc.noJob)...)
 				if tc.submitted {
 					s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running, StartTime: time.Now()})
 				}
@@ -113,7 +113,7 @@ func left(t *testing.T, mode rayv1.JobSubmissionMode, state rayv1.JobDeploymentS
 // TestJobOfKubeRayIsLabelled makes it visible to the cache, which is filtered.
 func TestJobOfKubeRayIsLabelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, left(t, rayv1.K8sJobMode, rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning, false)...)
+		s := newStage(t, left(t, rayv1.K8sJobMode, rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning, false)...)
 		s.dash.Put(dashboard.Job{SubmissionID: "demo-aaaaa", Status: dashboard.Running})
 		s.play(onlooker, finished, dashboard.Succeeded)
 		submitter := &batchv1.Job{}
@@ -128,7 +128,7 @@ func TestForeignJobOfTheName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "foreign"}}
 		foreign.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x"}}
-		s := newStage(t, 0, storyJob(rayv1.K8sJobMode), foreign)
+		s := newStage(t, storyJob(rayv1.K8sJobMode), foreign)
 		waits := func(j *rayv1.RayJob) bool { return strings.Contains(j.Status.Message, "belongs to somebody else") }
 		s.play(onlooker, waits)
 		if err := s.store.Delete(context.Background(), foreign); err != nil {

@@ -1,7 +1,6 @@
 package rayjob
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -14,10 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -129,35 +126,13 @@ func (w *world) oneEvent(name string, reasons ...string) {
 
 // counted notes writes.
 func (w *world) counted(c client.Client) client.Client {
-	return interceptor.NewClient(withoutWatch{Client: w.Looking(c)}, interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			w.note("create", o)
-			return c.Create(ctx, o, opts...)
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			w.note("delete", o)
-			return c.Delete(ctx, o, opts...)
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			w.note("patch", o)
-			if w.refuses(o) {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "tests"}, o.GetName(), errors.New("the test says no"))
-			}
-			return c.Patch(ctx, o, p, opts...)
-		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			w.note("update "+sub, o)
-			return c.SubResource(sub).Update(ctx, o, opts...)
-		},
+	return raytest.Around(w.Looking(c), func(verb string, o client.Object, write func() error) error {
+		w.note(verb, o)
+		if verb == "patch" && w.refuses(o) {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "tests"}, o.GetName(), errors.New("the test says no"))
+		}
+		return write()
 	})
-}
-
-// withoutWatch makes a client fit for an interceptor, which wants one that watches.
-type withoutWatch struct{ client.Client }
-
-// Watch implements client.WithWatch.
-func (withoutWatch) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
-	return nil, errors.ErrUnsupported
 }
 
 func (w *world) written(prefix string) int {

@@ -33,6 +33,11 @@ func TestServiceGoesOn(t *testing.T) {
 			if n := strings.Count(s.told(), "Normal UpdatedHTTPRoute"); n < 20 {
 				s.t.Errorf("%d changes of the HTTPRoute", n)
 			}
+			for _, reason := range []string{"CreatedRayCluster", "CreatedService", "UpdatedServeApplications", "UpdatedHeadPodServeLabel", "UpdatedService", "DeletedRayCluster"} {
+				if !strings.Contains(s.told(), "Normal "+reason) {
+					s.t.Errorf("no event %s:\n%s", reason, s.told())
+				}
+			}
 		}, 2},
 		"another application": {strategy(rayv1.RayServiceNewCluster), moreApplications, 1},
 		"a worker group more amid an upgrade": {strategy(rayv1.RayServiceNewCluster), func(s *stage) {
@@ -44,6 +49,25 @@ func TestServiceGoesOn(t *testing.T) {
 			s.set(s.downs, "b", false)
 			s.ends()
 		}, 2},
+		"no upgrade": {strategy(rayv1.RayServiceUpgradeNone), func(s *stage) {
+			s.edit(image("b"))
+			s.edit(newConfig)
+			s.until("up to date", s.settled)
+		}, 1},
+		"a third spec in a rollback": {inSteps(50, 50), func(s *stage) {
+			old := s.halfway()
+			s.edit(image(old))
+			s.until("going back", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceRollbackInProgress) })
+			s.edit(image("c"))
+			s.ends()
+		}, 3},
+		"another strategy amid steps": {inSteps(50, 50), func(s *stage) {
+			s.halfway()
+			s.edit(strategy(rayv1.RayServiceNewCluster))
+			s.ends()
+			s.until("at full capacity", func(rs *rayv1.RayService) bool { return rs.Status.ActiveServiceStatus.TargetCapacity == nil })
+		}, 2},
+		"suspension amid steps":               {inSteps(50, 50), func(s *stage) { s.halfway(); sleeps(s) }, 3},
 		"the head takes no requests":          {strategy(rayv1.RayServiceNewCluster), blocked, 2},
 		"a cluster that is slow to go":        {strategy(rayv1.RayServiceNewCluster), pinned, 2},
 		"a Pod is in slices of both families": {strategy(rayv1.RayServiceNewCluster), dualStack, 1},
@@ -52,9 +76,10 @@ func TestServiceGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, 0, storyService(tc.spec))
+				s := newStage(t, storyService(tc.spec))
 				s.comesUp()
 				tc.play(s)
+				s.leadsToActive()
 				if s.made != tc.made {
 					t.Errorf("%d clusters were made, want %d:\n%s", s.made, tc.made, s.told())
 				}
@@ -72,11 +97,96 @@ func (s *stage) begins(tag string) string {
 	return s.get().Status.PendingServiceStatus.RayClusterName
 }
 
+// halfway has an upgrade in steps that has half of the requests, and returns the image of before.
+func (s *stage) halfway() string {
+	s.t.Helper()
+	old := s.get().Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image
+	s.edit(image("b"))
+	s.until("half way", func(rs *rayv1.RayService) bool {
+		tr := rs.Status.PendingServiceStatus.TrafficRoutedPercent
+		return tr != nil && *tr == 50
+	})
+	return old
+}
+
 // ends waits for the end of an upgrade.
 func (s *stage) ends() {
 	s.t.Helper()
 	s.until("upgraded", func(rs *rayv1.RayService) bool {
 		return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName != s.first
+	})
+}
+
+// leadsToActive fails unless the Services lead to the cluster in use, with all its capacity.
+func (s *stage) leadsToActive() {
+	s.t.Helper()
+	active := s.get().Status.ActiveServiceStatus.RayClusterName
+	for _, name := range []string{"demo-head-svc", "demo-serve-svc"} {
+		svc := &corev1.Service{}
+		s.must(s.store.Get(context.Background(), client.ObjectKey{Namespace: "default", Name: name}, svc))
+		if svc.Spec.Selector[rayv1.LabelCluster] != active {
+			s.t.Errorf("Service %s leads to %v, want %s:\n%s", name, svc.Spec.Selector, active, s.told())
+		}
+	}
+	if c := s.dash(active).Capacity(); c != 100 {
+		s.t.Errorf("capacity %f:\n%s", c, s.told())
+	}
+}
+
+func oneGroupMore(spec *rayv1.RayServiceSpec) {
+	g := spec.RayClusterSpec.WorkerGroupSpecs[0].DeepCopy()
+	g.GroupName = "more"
+	spec.RayClusterSpec.WorkerGroupSpecs = append(spec.RayClusterSpec.WorkerGroupSpecs, *g)
+}
+
+// sleeps suspends a service, which leaves nothing of it, and resumes it.
+func sleeps(s *stage) {
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true })
+	s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+	var services corev1.ServiceList
+	s.must(s.store.List(context.Background(), &services))
+	if left := s.clusters(); len(left) > 0 || len(services.Items) > 0 || s.get().Status.ActiveServiceStatus.RayClusterName != "" {
+		s.t.Errorf("suspended with clusters %v, %d Services and status %+v", left, len(services.Items), s.get().Status)
+	}
+	if g, r := s.gateway(); g != nil || r != nil {
+		s.t.Errorf("suspended with %v and %v", g, r)
+	}
+	s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+	s.until("ready again", s.settled)
+}
+
+// TestServiceThatGetsNothing before it is resumed, or does not come up in time and is given up.
+func TestServiceThatGetsNothing(t *testing.T) {
+	t.Run("made in suspension", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) { spec.Suspend = true }))
+			s.until("suspended", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceSuspended) })
+			for range 20 {
+				s.until("looked at", once())
+			}
+			if s.made > 0 || !is(s.get(), rayv1.RayServiceSuspended) {
+				t.Errorf("%d clusters were made, status %+v", s.made, s.get().Status)
+			}
+			s.edit(func(spec *rayv1.RayServiceSpec) { spec.Suspend = false })
+			s.comesUp()
+		})
+	})
+	t.Run("given up", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			rs := storyService(image("b"))
+			rs.Annotations = map[string]string{rayv1.AnnotationInitializingTimeout: "1s"}
+			s := newStage(t, rs)
+			s.set(s.downs, "b", true)
+			s.until("given up", func(rs *rayv1.RayService) bool {
+				return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceInitializingTimeout && len(s.clusters()) == 0
+			})
+			if m := condition(s.get(), rayv1.RayServiceReady).Message; !strings.Contains(m, "RayService failed to become ready within the configured timeout") {
+				t.Errorf("message %s", m)
+			}
+			if n := strings.Count(s.told(), "Warning RayServiceInitializingTimeout"); n != 1 {
+				t.Errorf("%d events:\n%s", n, s.told())
+			}
+		})
 	})
 }
 

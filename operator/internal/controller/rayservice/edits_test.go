@@ -31,7 +31,7 @@ func (s *stage) gateway() (*gatewayv1.Gateway, *gatewayv1.HTTPRoute) {
 // cluster stays.
 func TestWorkersFollowTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		replicas := func(n int32) func(*rayv1.RayServiceSpec) {
 			return func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.WorkerGroupSpecs[0].Replicas = &n }
@@ -57,7 +57,7 @@ func TestWorkersFollowTheService(t *testing.T) {
 // TestAdditionsToTheGatewayStay, such as a listener with TLS, and a share that somebody spoils is put right.
 func TestAdditionsToTheGatewayStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService(inSteps(50, 50)))
+		s := newStage(t, storyService(inSteps(50, 50)))
 		s.comesUp()
 		s.until("routed", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceGatewayReady) })
 		g, _ := s.gateway()
@@ -85,7 +85,7 @@ func TestAdditionsToTheGatewayStay(t *testing.T) {
 // TestBeginningStepsFlapsNothing: the Services of the clusters come a moment later than the strategy.
 func TestBeginningStepsFlapsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService(func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }))
+		s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) { spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }))
 		s.comesUp()
 		s.edit(inSteps(50, 50))
 		s.until("routed", func(rs *rayv1.RayService) bool {
@@ -103,7 +103,7 @@ func TestBeginningStepsFlapsNothing(t *testing.T) {
 // TestOverdueIsToldOf once.
 func TestOverdueIsToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.set(s.downs, "demo-c1", true)
 		s.until("begun", func(*rayv1.RayService) bool { return len(s.clusters()) == 1 })
 		time.Sleep(serveplan.ProgressDeadline)
@@ -120,7 +120,7 @@ func TestOverdueIsToldOf(t *testing.T) {
 // TestSpoiltServicesArePutRight, whatever somebody did to them.
 func TestSpoiltServicesArePutRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		for _, name := range []string{"demo-head-svc", "demo-serve-svc"} {
 			for what, spoil := range map[string]func(*corev1.Service){

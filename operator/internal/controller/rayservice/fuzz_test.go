@@ -143,7 +143,7 @@ func FuzzServeReplies(f *testing.F) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			bad, well := canned{code, contentType, body}.client(t), &atomic.Bool{}
-			s := newStage(t, 0, storyService())
+			s := newStage(t, storyService())
 			s.change = append(s.change, func(c *Config) {
 				c.Connect = func(a dashboards.Address, token dashboard.Token) (dashboard.Client, error) {
 					good, err := s.connect(a, token)

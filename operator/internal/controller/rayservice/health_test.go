@@ -11,7 +11,7 @@ import (
 // TestHealthOfAProxyWithOptions asks the proxy as Serve was started.
 func TestHealthOfAProxyWithOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService(func(spec *rayv1.RayServiceSpec) {
+		s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) {
 			spec.ServeConfigV2 = "{applications: [{name: shop, import_path: 'a:b'}], http_options: {root_path: /shop, ssl_certfile: /tls/cert.pem}}"
 		}))
 		s.until("ready", func(rs *rayv1.RayService) bool { return is(rs, rayv1.RayServiceReady) })

@@ -21,7 +21,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -35,10 +34,8 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
 )
 
-var errKilled = errors.New("the operator was killed")
-
-// stage is a RayService without an API server, whose operator is killed after one of its writes, before it learns of its success. A configuration for Ray
-// counts as a write. A stage lives in a bubble of testing/synctest: the clock moves when everybody waits.
+// stage is a RayService without an API server. It lives in a bubble of testing/synctest: the clock moves when everybody waits. What an operator that is
+// killed amid its writes makes of a RayService is shown by operator/simulation.
 type stage struct {
 	t      *testing.T
 	store  client.WithWatch // for the test itself
@@ -49,12 +46,8 @@ type stage struct {
 
 	mu     sync.Mutex
 	dashes map[string]*dashboardfake.Dashboard // by cluster
-	writes int
-	begun  int // writes before that which the story is about
-	killAt int // the number of the write after which the operator dies; 0 for never
-	dead   bool
-	made   int    // clusters
-	first  string // the cluster that was used first
+	made   int                                 // clusters
+	first  string                              // the cluster that was used first
 	log    []string
 	uid    int
 	suffix int
@@ -76,10 +69,10 @@ var stageScheme = sync.OnceValues(func() (*runtime.Scheme, error) {
 	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme), gatewayv1.Install(scheme))
 })
 
-func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
+func newStage(t *testing.T, objects ...client.Object) *stage {
 	t.Helper()
 	st := &stage{
-		t: t, killAt: killAt, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{}, ill: map[string]bool{},
+		t: t, dashes: map[string]*dashboardfake.Dashboard{}, downs: map[string]bool{}, ill: map[string]bool{},
 		asked: map[dashboard.ServeHTTPOptions]int{},
 	}
 	for _, o := range objects {
@@ -103,26 +96,11 @@ func newStage(t *testing.T, killAt int, objects ...client.Object) *stage {
 	return st
 }
 
-// write is one write of the operator.
-func (s *stage) write(what string, do func() error) error {
+// note notes a write of the operator. A configuration for Ray is one.
+func (s *stage) note(what string) {
 	s.mu.Lock()
-	if s.dead {
-		s.mu.Unlock()
-		return errKilled
-	}
-	s.writes++
-	now := s.writes == s.killAt
-	if now {
-		s.dead = true
-		what += " (killed)"
-	}
+	defer s.mu.Unlock()
 	s.log = append(s.log, what)
-	s.mu.Unlock()
-	err := do()
-	if now {
-		return errKilled
-	}
-	return err
 }
 
 func (s *stage) stop() {
@@ -136,32 +114,19 @@ func (s *stage) stop() {
 // restart replaces the operator by one that knows nothing.
 func (s *stage) restart() {
 	s.stop()
-	s.mu.Lock()
-	s.dead = false
-	s.mu.Unlock()
-	what := func(verb string, o client.Object) string { return fmt.Sprintf("%s %T %s", verb, o, o.GetName()) }
-	c := interceptor.NewClient(s.store, interceptor.Funcs{
-		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-			return s.write(what("create", o), func() error {
-				s.name(o)
-				err := c.Create(ctx, o, opts...)
-				if _, cluster := o.(*rayv1.RayCluster); cluster && err == nil {
-					s.mu.Lock()
-					s.made++
-					s.mu.Unlock()
-				}
-				return err
-			})
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, _ ...client.DeleteOption) error {
-			return s.write(what("delete", o), func() error { return c.Delete(ctx, o) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return s.write(what("patch", o), func() error { return c.Patch(ctx, o, p, opts...) })
-		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
-			return s.write(what("update "+sub, o), func() error { return c.SubResource(sub).Update(ctx, o, opts...) })
-		},
+	c := raytest.Around(s.store, func(verb string, o client.Object, write func() error) error {
+		s.note(fmt.Sprintf("%s %T %s", verb, o, o.GetName()))
+		if verb != "create" {
+			return write()
+		}
+		s.name(o)
+		err := write()
+		if _, cluster := o.(*rayv1.RayCluster); cluster && err == nil {
+			s.mu.Lock()
+			s.made++
+			s.mu.Unlock()
+		}
+		return err
 	})
 	config := Config{
 		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, Version: "v1", Gates: serveplan.Gates{IncrementalUpgrade: true},
@@ -210,7 +175,7 @@ func (s *stage) dash(cluster string) *dashboardfake.Dashboard {
 
 func (s *stage) connect(a dashboards.Address, _ dashboard.Token) (dashboard.Client, error) {
 	cluster, _, _ := strings.Cut(a.HostPort, "-head-svc.")
-	return &mortal{s.dash(cluster), s, cluster}, nil
+	return &noted{s.dash(cluster), s, cluster}, nil
 }
 
 func (s *stage) healthy(ctx context.Context, p dashboards.Pod) (bool, error) {
@@ -224,16 +189,17 @@ func (s *stage) healthy(ctx context.Context, p dashboards.Pod) (bool, error) {
 	return err == nil && len(d.Applications) > 0 && !s.ill[cluster], err
 }
 
-// mortal counts what a dashboard is asked to do.
-type mortal struct {
+// noted notes what a dashboard is asked to do.
+type noted struct {
 	*dashboardfake.Dashboard
 	stage   *stage
 	cluster string
 }
 
 // DeployServe implements dashboard.Client.
-func (m *mortal) DeployServe(ctx context.Context, config json.RawMessage) error {
-	return m.stage.write("deploy "+m.cluster+" "+string(config), func() error { return m.Dashboard.DeployServe(ctx, config) })
+func (n *noted) DeployServe(ctx context.Context, config json.RawMessage) error {
+	n.stage.note("deploy " + n.cluster + " " + string(config))
+	return n.Dashboard.DeployServe(ctx, config)
 }
 
 var demo = types.NamespacedName{Namespace: "default", Name: "demo"}
@@ -260,21 +226,14 @@ func (s *stage) must(err error) {
 // pause is the time between two reconciles of a stage.
 const pause = 800 * time.Millisecond
 
-// until reconciles, and restarts the operator when it is dead, until something is so. Between two reconciles others act: the controllers of
-// RayClusters, EndpointSlices and Gateways.
+// until reconciles until something is so. Between two reconciles others act: the controllers of RayClusters, EndpointSlices and Gateways.
 func (s *stage) until(what string, ok func(*rayv1.RayService) bool) {
 	s.t.Helper()
 	for range 2000 {
 		if ok(s.get()) {
 			return
 		}
-		_, err := s.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: demo})
-		s.mu.Lock()
-		dead := s.dead
-		s.mu.Unlock()
-		if dead {
-			s.restart()
-		} else if err != nil {
+		if _, err := s.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: demo}); err != nil {
 			s.t.Fatalf("reconcile: %v\n%s", err, s.told())
 		}
 		s.others()
@@ -348,13 +307,6 @@ func (s *stage) cluster(name string) *rayv1.RayCluster {
 	return rc
 }
 
-// itBegins notes that what follows is what the story is about: writes before are those of other stories too.
-func (s *stage) itBegins() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.begun = s.writes
-}
-
 // clusters are the names of those that are there.
 func (s *stage) clusters() []string {
 	s.t.Helper()
@@ -369,6 +321,13 @@ func (s *stage) clusters() []string {
 
 func is(rs *rayv1.RayService, kind string) bool {
 	return rs != nil && meta.IsStatusConditionTrue(rs.Status.Conditions, kind)
+}
+
+func condition(rs *rayv1.RayService, kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(rs.Status.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
 }
 
 // settled is a service that is ready with one cluster, which runs the configuration of the spec.

@@ -86,7 +86,7 @@ func TestTakeoverFromKubeRay(t *testing.T) {
 					tc.edit(&rs.Spec)
 					rs.Generation++
 				}
-				s := newStage(t, 0, objects...)
+				s := newStage(t, objects...)
 				running := func(cluster string) {
 					if err := s.dash(cluster).DeployServe(t.Context(), []byte(`{"applications":[{"import_path":"a:b","name":"shop"}]}`)); err != nil {
 						t.Fatal(err)
@@ -161,7 +161,7 @@ func TestTakeoverInSteps(t *testing.T) {
 		gateway, route := rayservice.Gateway(rs), rayservice.Route(rs, []rayservice.Backend{{Cluster: "demo-a", Port: 8000, Weight: 50}, {Cluster: "demo-b", Port: 8000, Weight: 50}})
 		gateway.SetLabels(nil)
 		route.SetLabels(nil)
-		s := newStage(t, 0, append(kubeRayServices(rs, a), rs, a, b, gateway, route)...)
+		s := newStage(t, append(kubeRayServices(rs, a), rs, a, b, gateway, route)...)
 		for cluster, body := range map[string]string{
 			"demo-a": `{"applications":[{"import_path":"a:b","name":"shop"}],"target_capacity":100}`,
 			"demo-b": `{"applications":[{"import_path":"a:c","name":"shop"}],"target_capacity":50}`,
@@ -199,7 +199,7 @@ func TestEditAfterAnUpgradeOfTheOperator(t *testing.T) {
 				spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Env = list
 			}
 		}
-		s := newStage(t, 0, storyService(env(corev1.EnvVar{Name: "MODEL", Value: "large"})))
+		s := newStage(t, storyService(env(corev1.EnvVar{Name: "MODEL", Value: "large"})))
 		s.comesUp()
 		s.change = append(s.change, func(c *Config) { c.Version = "v2" })
 		s.restart()

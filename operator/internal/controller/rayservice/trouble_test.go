@@ -35,7 +35,7 @@ func stalled(reason string) func(*rayv1.RayService) bool {
 // TestServiceFollowsTheTemplate also where no cluster changes, and leaves none of an earlier name.
 func TestServiceFollowsTheTemplate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		find := func(name string) *corev1.Service {
 			svc := &corev1.Service{}
@@ -64,7 +64,7 @@ func TestServiceFollowsTheTemplate(t *testing.T) {
 // TestWhatCannotBeSentIsToldOf, and can be repaired.
 func TestWhatCannotBeSentIsToldOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = "{}" })) // Ray wants applications
+		s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = "{}" })) // Ray wants applications
 		s.until("refused", stalled(rayv1.ReasonServeConfigRefused))
 		s.until("told of", func(*rayv1.RayService) bool {
 			return strings.Contains(s.told(), "Warning FailedToUpdateServeApplications")
@@ -81,7 +81,7 @@ func TestWhatCannotBeSentIsToldOf(t *testing.T) {
 // TestLostAnswerIsNoFailure: Ray has accepted what it did not answer in time.
 func TestLostAnswerIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.dash("demo-c1").LoseAnswers(1)
 		s.comesUp()
 		if strings.Contains(s.told(), "Warning") {
@@ -93,7 +93,7 @@ func TestLostAnswerIsNoFailure(t *testing.T) {
 // TestTroubleOfDashboardsFlapsNothing: conditions stay, and nothing is written.
 func TestTroubleOfDashboardsFlapsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.change = append(s.change, func(c *Config) { c.Probe = func(context.Context, dashboards.Pod) (bool, error) { return true, nil } })
 		s.restart() // with proxies that answer all the time
 		s.comesUp()
@@ -144,7 +144,7 @@ func TestHeadThatIsAwayIsNotLookedAtBusily(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, 0, storyService())
+				s := newStage(t, storyService())
 				s.comesUp()
 				spoil(s)
 				for range 30 {
@@ -162,7 +162,7 @@ func TestHeadThatIsAwayIsNotLookedAtBusily(t *testing.T) {
 // TestRefusalWithAnotherTextEachTime, as of a webhook that puts the time into it, is tried again as seldom as one with the same text.
 func TestRefusalWithAnotherTextEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		refusals := 0
 		s.change = append(s.change, func(c *Config) {
@@ -195,7 +195,7 @@ func TestRefusalWithAnotherTextEachTime(t *testing.T) {
 // TestRestartSendsNothing: an operator that knows nothing compares with what Ray runs.
 func TestRestartSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, 0, storyService())
+		s := newStage(t, storyService())
 		s.comesUp()
 		s.quiet()
 		before := s.told()
@@ -203,6 +203,52 @@ func TestRestartSendsNothing(t *testing.T) {
 		s.quiet()
 		if after := s.told(); after != before {
 			t.Errorf("written for nothing:\n%s", strings.TrimPrefix(after, before))
+		}
+	})
+}
+
+// TestRefusedService gets no cluster while it is refused, and one that serves goes on serving, with its health looked after.
+func TestRefusedService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, storyService())
+		annotate := func(value map[string]string) {
+			rs := s.get()
+			rs.Annotations = value
+			s.must(s.store.Update(t.Context(), rs))
+		}
+		refused := func(rs *rayv1.RayService) bool {
+			return condition(rs, rayv1.RayServiceReady).Reason == rayv1.ReasonRayServiceValidationFailed
+		}
+		soon := map[string]string{rayv1.AnnotationInitializingTimeout: "soon"}
+		annotate(soon)
+		s.until("refused", refused)
+		for range 5 {
+			s.until("looked at", once())
+		}
+		if n := strings.Count(s.told(), "Warning InvalidRayServiceMetadata"); n != 1 || s.made > 0 {
+			t.Errorf("told of %d times, with %d clusters:\n%s", n, s.made, s.told())
+		}
+		annotate(nil)
+		s.comesUp()
+		annotate(soon)
+		s.until("refused again", refused)
+		s.set(s.ill, s.first, true)
+		s.until("looked after", func(rs *rayv1.RayService) bool { return rs.Status.NumServeEndpoints == 0 })
+		s.set(s.ill, s.first, false)
+		annotate(nil)
+		s.until("ready again", s.settled)
+	})
+}
+
+// TestServiceOfAnotherController is left as it is.
+func TestServiceOfAnotherController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, storyService(func(spec *rayv1.RayServiceSpec) { spec.ManagedBy = new(rayv1.ManagedByMultiKueue) }))
+		for range 5 {
+			s.until("looked at", once())
+		}
+		if rs := s.get(); len(rs.Finalizers)+len(rs.Status.Conditions)+s.made > 0 {
+			t.Errorf("%+v", rs)
 		}
 	})
 }

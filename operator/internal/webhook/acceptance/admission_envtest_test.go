@@ -2,8 +2,6 @@ package acceptance
 
 import (
 	"context"
-	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -26,31 +24,6 @@ func smuggle(t *testing.T, c *client, namespace, text string) *unstructured.Unst
 	obj := create(t, c, "rayclusters", namespace, text)
 	hooks.heal(validatePath)
 	return obj
-}
-
-// TestAllProblemsAtOnce: all problems at once, each at its field, with code, reason and rule.
-func TestAllProblemsAtOnce(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	// Two rules about annotations, which the CRD cannot see.
-	text := strings.Replace(invalid("a"), "annotations: {", "annotations: {ray.io/external-storage-namespace: x, ", 1)
-	_, err := c.clusters(hub, ns).Create(t.Context(), decode(text), metav1.CreateOptions{})
-	var status *apierrors.StatusError
-	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
-		t.Fatalf("error %v, want Invalid", err)
-	}
-	details := status.ErrStatus.Details
-	if status.ErrStatus.Code != http.StatusUnprocessableEntity || details == nil || details.Kind != "RayCluster" || details.Name != "a" || len(details.Causes) < 2 {
-		t.Fatalf("status %+v", status.ErrStatus)
-	}
-	for _, cause := range details.Causes {
-		if cause.Field == "" || !strings.Contains(cause.Message, "(RC-") {
-			t.Errorf("cause %+v has no field or no rule", cause)
-		}
-	}
-	if !strings.Contains(err.Error(), `admission webhook "rayclusters.validation.ray.io" denied the request`) {
-		t.Errorf("message %q", err)
-	}
 }
 
 // TestInvalidObjectsCanBeDeleted: an object that breaks a rule can be deleted, finalizers and all, webhook up or down.

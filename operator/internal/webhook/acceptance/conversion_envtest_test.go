@@ -1,12 +1,10 @@
 package acceptance
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,35 +61,6 @@ func TestReadModifyWriteLosesNothing(t *testing.T) {
 	}
 }
 
-// TestEditThroughOldVersion: an edit through v1alpha1 merges with what it cannot see.
-func TestEditThroughOldVersion(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	seen := get(t, c, "rayclusters", old, ns, "a")
-	groups := field(t, seen.Object, "spec", "workerGroupSpecs").([]any)
-	a := groups[0].(map[string]any)
-	a["replicas"] = int64(4)
-	added := map[string]any{"groupName": "new", "replicas": int64(0), "minReplicas": int64(0), "maxReplicas": int64(1), "rayStartParams": map[string]any{}, "template": a["template"]}
-	seen.Object["spec"].(map[string]any)["workerGroupSpecs"] = []any{added, a} // b goes
-	if _, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	got := get(t, c, "rayclusters", hub, ns, "a").Object
-	if g := group(t, got, "a"); g["replicas"] != int64(4) || g["numOfHosts"] != int64(2) {
-		t.Errorf("group a: %v", g)
-	}
-	if g := group(t, got, "new"); g == nil || g["numOfHosts"] != int64(1) || g["labels"] != nil {
-		t.Errorf("group new: %v", g)
-	}
-	if g := group(t, got, "b"); g != nil {
-		t.Errorf("group b is back: %v", g)
-	}
-	if field(t, got, "spec", "managedBy") != "ray.io/kuberay-operator" {
-		t.Error("managedBy is gone")
-	}
-}
-
 // TestStrippedAnnotationOfPreservedFields: a client that strips the stash destroys nothing, and is told.
 func TestStrippedAnnotationOfPreservedFields(t *testing.T) {
 	c := connect(t)
@@ -129,29 +98,6 @@ func TestStrippedAnnotationOfPreservedFields(t *testing.T) {
 	}
 }
 
-// TestStatusThroughOldVersion: a status written through v1alpha1 keeps the conditions, which only v1 has.
-func TestStatusThroughOldVersion(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	obj := get(t, c, "rayclusters", hub, ns, "a")
-	obj.Object["status"] = map[string]any{"head": map[string]any{"podIP": "10.0.0.1", "podName": "a-head"}, "conditions": []any{map[string]any{"type": "HeadPodReady", "status": "True", "reason": "X", "message": "", "lastTransitionTime": "2024-01-01T00:00:00Z"}}}
-	if _, err := c.clusters(hub, ns).UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	seen := get(t, c, "rayclusters", old, ns, "a")
-	if err := unstructured.SetNestedField(seen.Object, "suspended", "status", "state"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.clusters(old, ns).UpdateStatus(t.Context(), seen, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	got := stored(t, "rayclusters", ns, "a")
-	if field(t, got, "status", "state") != "suspended" || field(t, got, "status", "head", "podName") != "a-head" || field(t, got, "status", "conditions") == nil {
-		t.Errorf("status %v", got["status"])
-	}
-}
-
 // TestApplyThroughBothVersions: server-side apply through both versions, by two managers.
 func TestApplyThroughBothVersions(t *testing.T) {
 	c := connect(t)
@@ -171,35 +117,5 @@ func TestApplyThroughBothVersions(t *testing.T) {
 	got := stored(t, "rayclusters", ns, "a")
 	if field(t, got, "spec", "headGroupSpec", "labels", "zone") != "south" || field(t, got, "spec", "upgradeStrategy", "type") != "None" || field(t, got, "spec", "suspend") != true {
 		t.Errorf("stored spec %v", got["spec"])
-	}
-}
-
-// TestForgedAnnotationOfPreservedFields: a forged stash gets nothing into v1 that v1 would refuse.
-func TestForgedAnnotationOfPreservedFields(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	create(t, c, "rayclusters", ns, cluster("a"))
-	before := stored(t, "rayclusters", ns, "a")
-	forge := func(stash string) error {
-		seen := get(t, c, "rayclusters", old, ns, "a")
-		seen.SetAnnotations(map[string]string{extra: stash})
-		_, err := c.clusters(old, ns).Update(t.Context(), seen, metav1.UpdateOptions{})
-		return err
-	}
-	if err := forge(`{"$format":1,"spec":{"rayVersion":"1.0.0","managedBy":7,"headGroupSpec":{"template":{"spec":{"hostPID":true}}},"suspend":true}}`); err != nil {
-		t.Errorf("what is ignored is refused: %v", err)
-	}
-	after := stored(t, "rayclusters", ns, "a")
-	for _, path := range [][]string{{"spec", "rayVersion"}, {"spec", "managedBy"}, {"spec", "suspend"}, {"spec", "headGroupSpec", "template"}} {
-		if !reflect.DeepEqual(field(t, before, path...), field(t, after, path...)) {
-			t.Errorf("a forged stash changed %v to %v", path, field(t, after, path...))
-		}
-	}
-	// An immutable field, and a value that v1 refuses: the schema of v1 is not asked, the webhook is.
-	if err := forge(`{"$format":1,"spec":{"managedBy":"kueue.x-k8s.io/multikueue"}}`); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.managedBy") {
-		t.Errorf("managedBy changed through the stash: %v", err)
-	}
-	if err := forge(`{"$format":1,"spec":{"upgradeStrategy":{"type":"Sideways"}}}`); !apierrors.IsInvalid(err) {
-		t.Errorf("a value outside of the enum through the stash: %v", err)
 	}
 }

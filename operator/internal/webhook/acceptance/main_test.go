@@ -1,22 +1,15 @@
 // Package acceptance tests the webhooks on a real API server. The webhook server runs in the test process, so that
-// tests can count its calls and spoil its answers; the registrations are those of operator/config. Names of tests carry
-// the item of the requirement list that they prove.
+// tests can count its calls and spoil its answers; the registrations are those of operator/config.
 package acceptance
 
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -32,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/yaml"
@@ -55,9 +49,9 @@ const (
 var (
 	env   *controlplane.Env
 	hooks = &spoiler{}
-	// signer verifies the webhook server, whose certificate is in certDir.
-	signer  *authority
-	certDir string
+	// authority verifies the webhook server, whose certificate is in certDir.
+	authority []byte
+	certDir   string
 )
 
 func TestMain(m *testing.M) {
@@ -162,12 +156,12 @@ func (s *spoiler) heal(paths ...string) {
 func gone(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
 func serve(ctx context.Context) error {
-	ca, err := newAuthority()
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
 		return err
 	}
-	signer = ca
-	if _, err := ca.write(certDir); err != nil {
+	authority = cert
+	if err := errors.Join(os.WriteFile(filepath.Join(certDir, "tls.crt"), cert, 0o600), os.WriteFile(filepath.Join(certDir, "tls.key"), key, 0o600)); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -203,52 +197,6 @@ func serve(ctx context.Context) error {
 	}
 }
 
-// authority signs certificates.
-type authority struct {
-	key  *rsa.PrivateKey
-	cert *x509.Certificate
-	pem  []byte
-}
-
-func newAuthority() (*authority, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, err
-	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "test-ca"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	if ca, err = x509.ParseCertificate(der); err != nil {
-		return nil, err
-	}
-	return &authority{key: key, cert: ca, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
-}
-
-// write puts a new certificate for 127.0.0.1 into dir and returns it.
-func (a *authority) write(dir string) (der []byte, err error) {
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "webhook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	if der, err = x509.CreateCertificate(rand.Reader, leaf, a.cert, a.key.Public(), a.key); err != nil {
-		return nil, err
-	}
-	for _, file := range []struct {
-		name  string
-		block pem.Block
-	}{{"tls.key", pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(a.key)}}, {"tls.crt", pem.Block{Type: "CERTIFICATE", Bytes: der}}} {
-		if err := os.WriteFile(filepath.Join(dir, file.name), pem.EncodeToMemory(&file.block), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return der, nil
-}
-
 // register applies the webhook configurations and the conversion of the overlays, with the URL of this process.
 func register(ctx context.Context) error {
 	dyn, err := dynamic.NewForConfig(env.Config)
@@ -274,19 +222,19 @@ func register(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := setConversion(ctx, signer.pem, certs.CRDs...); err != nil {
+	if err := setConversion(ctx, certs.CRDs...); err != nil {
 		return err
 	}
 	return awaitWebhooks(ctx)
 }
 
 func clientConfig(path string) map[string]any {
-	return map[string]any{"url": hooks.base + path, "caBundle": base64.StdEncoding.EncodeToString(signer.pem)}
+	return map[string]any{"url": hooks.base + path, "caBundle": base64.StdEncoding.EncodeToString(authority)}
 }
 
 var crds = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-func setConversion(ctx context.Context, ca []byte, names ...string) error {
+func setConversion(ctx context.Context, names ...string) error {
 	dyn, err := dynamic.NewForConfig(env.Config)
 	if err != nil {
 		return err
@@ -294,7 +242,7 @@ func setConversion(ctx context.Context, ca []byte, names ...string) error {
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"conversion": map[string]any{
 		"strategy": "Webhook",
 		"webhook": map[string]any{"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{
-			"url": hooks.base + webhook.ConvertPath, "caBundle": base64.StdEncoding.EncodeToString(ca),
+			"url": hooks.base + webhook.ConvertPath, "caBundle": base64.StdEncoding.EncodeToString(authority),
 		}},
 	}}})
 	if err != nil {

@@ -1,15 +1,9 @@
 package acceptance
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/raygate/raygate/operator/internal/webhook"
-	"github.com/raygate/raygate/pkg/validation"
 )
 
 // TestOwnWritesAreNotSent: the operator's own writes are not sent to its webhooks, which may be down while it starts.
@@ -29,31 +23,3 @@ func TestOwnWritesAreNotSent(t *testing.T) {
 		}
 	}
 }
-
-// TestStagesOfAdmission: an administrator can look first and refuse later.
-func TestStagesOfAdmission(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	for _, tc := range []struct {
-		stage        webhook.Stage
-		wantRefusal  bool
-		wantWarnings bool
-	}{{webhook.StageAudit, false, false}, {webhook.StageWarn, false, true}, {webhook.StageEnforce, true, false}} {
-		other := handlers{}
-		webhook.Register(other, validation.Options{}, tc.stage, webhook.NewMetrics(), nil)
-		hooks.with(t, func(w http.ResponseWriter, r *http.Request, _ http.Handler) { other[validatePath].ServeHTTP(w, r) }, validatePath)
-		name := strings.ToLower(string(tc.stage))
-		c.taken()
-		_, err := c.clusters(hub, ns).Create(t.Context(), decode(invalid(name)), metav1.CreateOptions{})
-		if apierrors.IsInvalid(err) != tc.wantRefusal || err != nil && !tc.wantRefusal {
-			t.Errorf("%s: %v", tc.stage, err)
-		}
-		if got := c.taken(); strings.Contains(got, "(RC-053)") != tc.wantWarnings || tc.stage == webhook.StageAudit && got != "" {
-			t.Errorf("%s: warnings %q", tc.stage, got)
-		}
-	}
-}
-
-type handlers map[string]http.Handler
-
-func (h handlers) Register(path string, hook http.Handler) { h[path] = hook }

@@ -11,8 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 )
 
@@ -115,8 +117,8 @@ func TestQuotaOfTwoReplicasStrict(t *testing.T) {
 // TestReservations: dry-run takes nothing, an ending Pod gives back nothing, one that has ended or is gone all; a Pod that a later step refuses
 // gives back after a time.
 func TestReservations(t *testing.T) {
-	const ttl = 3 * time.Second
-	w := newWorld(t, settings{ttl: ttl})
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	w := newWorld(t, settings{clock: clock})
 	w.quota("q", "limits.nvidia.com/gpu=1")
 	const asks = "nvidia.com/gpu=1"
 	for range 3 {
@@ -132,20 +134,24 @@ func TestReservations(t *testing.T) {
 	if !full() {
 		t.Error("a pending Pod takes nothing")
 	}
-	w.Eventually("the Pod to be seen, and not its reservation only", func() bool {
-		err := w.admits(asks)
-		return err != nil && strings.Contains(err.Error(), "1 pending")
-	})
+	taken := func(state string) {
+		t.Helper()
+		w.Eventually("the Pod to be seen as "+state, func() bool {
+			err := w.admits(asks)
+			return err != nil && strings.Contains(err.Error(), "1 "+state)
+		})
+	}
+	taken("pending")
+	clock.SetTime(clock.Now().Add(devicequota.DefaultTTL)) // of the reservation, which the Pod has replaced
 	// The garbage collector of Pods ends those that are deleted before they have a node.
 	binding := &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "elsewhere"}}
 	if err := w.Client.SubResource("binding").Create(t.Context(), first, binding); err != nil {
 		t.Fatal(err)
 	}
 	w.remove(first)
-	time.Sleep(ttl + time.Second)
-	if free() {
-		t.Error("a Pod that is ending takes nothing")
-	}
+	w.Read(first)
+	w.phase(first, corev1.PodRunning) // the replica that knows this knows of the deletion
+	taken("running")
 	w.Read(first)
 	first.Finalizers = nil
 	if err := w.Client.Update(t.Context(), first); err != nil {
@@ -175,7 +181,10 @@ func TestReservations(t *testing.T) {
 	if err := w.admits(asksMore); code(err) != http.StatusForbidden || !strings.Contains(err.Error(), "1 reserved") {
 		t.Errorf("while the reservation lasts: %v", err)
 	}
-	w.Eventually("the reservation to end", func() bool { return w.admits(asksMore) == nil })
+	clock.SetTime(clock.Now().Add(devicequota.DefaultTTL))
+	if err := w.admits(asksMore); err != nil {
+		t.Errorf("after the end of the reservation: %v", err)
+	}
 }
 
 // TestQuotas: all quotas count, in whatever order they come; zero blocks; sizes are multiplied.

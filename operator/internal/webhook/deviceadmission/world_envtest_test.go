@@ -15,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -84,10 +83,10 @@ func (r *replica) count(path string) int64 {
 }
 
 type settings struct {
-	registry string     // empty means the shipped one
-	live     *load.Live // in place of registry
-	replicas int        // 0 means 1
-	ttl      time.Duration
+	registry string                       // empty means the shipped one
+	live     *load.Live                   // in place of registry
+	replicas int                          // 0 means 1
+	clock    clock.PassiveClock           // nil means that of the machine
 	strict   bool                         // replicas share reservations
 	edit     func(webhook map[string]any) // changes the registration
 }
@@ -137,7 +136,10 @@ func (w *world) startReplica(env *controlplane.Env, s settings, wait bool) *repl
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	o := devicequota.Options{Registry: w.registry, Clock: clock.RealClock{}, TTL: s.ttl}
+	o := devicequota.Options{Registry: w.registry, Clock: s.clock}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
 	if s.strict {
 		c := w.operator(env)
 		o.Ledger = &devicequota.Ledger{Reader: c, Writer: c, Namespace: operatorNamespace}
