@@ -107,7 +107,7 @@ func (s *Store) repeated(ctx context.Context, key types.NamespacedName, k reques
 	if item.Annotations[AnnotationRequestHash] != hash {
 		return nil, ErrRequestIDReused
 	}
-	s.note(&pendingWrite{key: item.key, item: item}) // whoever repeats a create reads what it made, also where the watch is behind
+	s.record(&pendingWrite{key: item.key, item: item}) // also a repeated create makes its object visible to later reads
 	return item, nil
 }
 

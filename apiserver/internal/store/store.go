@@ -73,7 +73,8 @@ type Store struct {
 	cache   *watchCache
 	pending *pendingWrites
 	creates sync.Map // requestKey of a create that is under way -> chan struct{}, closed at its end
-	asking  singleflight.Group
+	// comparing shares comparisons with the API server, by the version that readers want.
+	comparing singleflight.Group
 }
 
 // New returns a Store that answers reads once Run has filled its cache.

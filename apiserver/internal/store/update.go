@@ -108,7 +108,7 @@ func (s *Store) write(ctx context.Context, r *rest.Request, obj *Object, o Write
 		return nil, err
 	}
 	if !o.DryRun && item.rv != 0 {
-		s.note(&pendingWrite{key: item.key, item: item})
+		s.record(&pendingWrite{key: item.key, item: item})
 	}
 	return item, nil
 }
@@ -160,7 +160,7 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	if gjson.GetBytes(raw, "kind").Str == "Status" {
 		uid := types.UID(gjson.GetBytes(raw, "details.uid").Str)
 		if uid != "" && !o.DryRun {
-			s.note(&pendingWrite{key: key, gone: uid})
+			s.record(&pendingWrite{key: key, deleted: uid})
 		}
 		return uid, nil
 	}
@@ -169,7 +169,7 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 		return "", fmt.Errorf("reading answer to delete: %w", err)
 	}
 	if !o.DryRun {
-		s.note(&pendingWrite{key: item.key, item: item})
+		s.record(&pendingWrite{key: item.key, item: item})
 	}
 	return item.UID, nil
 }
