@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -31,9 +32,14 @@ type Options struct {
 	Expand func(ctx context.Context, namespace string, tree map[string]any) (bool, error)
 	// IsRayService tells whether a Service belongs to a Ray cluster, for the context's caller.
 	IsRayService func(ctx context.Context, namespace, name string) (bool, error)
+	// Record makes a write visible to later reads of the gateway. answer is that of the API server.
+	Record func(resource string, key types.NamespacedName, answer []byte) error
 	// Stop ends what stays open.
 	Stop <-chan struct{}
 }
+
+// maxRecorded is the longest answer to a write that is looked at, in bytes: etcd takes 1.5 MiB.
+const maxRecorded = 2 << 20
 
 // Handler serves the paths.
 type Handler struct{ Options }
@@ -118,7 +124,34 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error 
 	u := h.Host.JoinPath()
 	u.Path, u.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
 	u.RawQuery = t.query
-	return relay.Pass(w, r, relay.Target{URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != ""})
+	return relay.Pass(w, r, relay.Target{
+		URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != "", Answer: func(resp *http.Response) error { return h.record(r, t, resp) },
+	})
+}
+
+// record notes an object that was written, so that a client that goes on with /apis/v2 reads its own write.
+func (h *Handler) record(r *http.Request, t *target, resp *http.Response) error {
+	single := r.Method == http.MethodPost && t.resource != "" || t.name != "" // others delete a collection
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead || !single || strings.Contains(t.query, "dryRun"):
+		return nil
+	case resp.StatusCode/100 != 2 || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("Content-Encoding") != "" || resp.ContentLength > maxRecorded:
+		return nil
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxRecorded+1))
+	resp.Body = readCloser{io.MultiReader(bytes.NewReader(answer), resp.Body), resp.Body}
+	if err != nil || len(answer) > maxRecorded {
+		return err
+	}
+	if err := h.Record(t.resource, types.NamespacedName{Namespace: t.namespace, Name: t.name}, answer); err != nil {
+		klog.FromContext(r.Context()).V(2).Info("Could not record a write", "path", r.URL.Path, "error", err.Error())
+	}
+	return nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
 
 // audit notes what may have changed something, and what was asked of a dashboard: Ray kills actors by GET.
