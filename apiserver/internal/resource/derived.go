@@ -43,7 +43,7 @@ func (r *Resource) Make(ctx context.Context, tree map[string]any, dryRun bool) (
 
 // Modify changes an object that is there by do, which may be called again when somebody else has changed it meanwhile, and returns it as stored.
 func (r *Resource) Modify(ctx context.Context, namespace, name string, do func(tree map[string]any) error) (*store.Item, error) {
-	in, err := r.begin(ctx, &raygatev2.SuspendClusterRequest{Namespace: namespace, Name: name})
+	in, err := r.begin(ctx, &raygatev2.SuspendClusterRequest{Namespace: namespace, Name: name}, noObject)
 	if err != nil {
 		return nil, err
 	}
