@@ -206,23 +206,15 @@ func (e *evidence) checkSchedule(cj *rayv1.RayCronJob) {
 
 // checkLastRun finds that the newest RayJob failed.
 func (e *evidence) checkLastRun(ctx context.Context, jobs *Resource) error {
-	err := jobs.authorize(ctx, "list", e.item.Namespace, "")
+	order, _ := store.ParseOrder("createTime desc")
+	page, err := jobs.Page(ctx, store.ListOptions{
+		Selection: store.Selection{Namespace: e.item.Namespace, Selector: labels.SelectorFromSet(labels.Set{rayv1.LabelCronJobName: e.item.Name})},
+		PageSize:  1, OrderBy: order,
+	})
 	if apierrors.IsForbidden(err) {
 		jobs.Warn(ctx, fmt.Sprintf("RayJobs are left out: %v", err))
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	st, err := jobs.In(e.item.Namespace)
-	if err != nil {
-		return err
-	}
-	order, _ := store.ParseOrder("createTime desc")
-	page, err := st.List(ctx, store.ListOptions{
-		Selection: store.Selection{Namespace: e.item.Namespace, Selector: labels.SelectorFromSet(labels.Set{rayv1.LabelCronJobName: e.item.Name})},
-		PageSize:  1, OrderBy: order,
-	})
 	if err != nil {
 		return err
 	}
