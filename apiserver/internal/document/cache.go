@@ -57,7 +57,7 @@ type entry struct {
 // DefaultCacheSize is the size in bytes of a Cache that sets none.
 const DefaultCacheSize = 128 << 20
 
-// Cache bounds what all Views hold together. What has not been asked for since the last round goes first; it is encoded again when needed.
+// Cache bounds the bytes of all Views together. It drops forms that were not used since the last round first; they are encoded again when needed.
 type Cache struct {
 	limit int
 
@@ -83,7 +83,7 @@ func (c *Cache) Get(views *Views, form Form, encode func() ([]byte, error)) ([]b
 	return e.data, nil
 }
 
-// Parts is Get for a form that is sent by gRPC as it is. What it returns is shared by all who send it, and one form is asked for by Get or by Parts.
+// Parts is Get for a form that gRPC sends as it is. The result is shared by all senders. A form is read either by Get or by Parts.
 func (c *Cache) Parts(views *Views, form Form, encode func() ([]byte, error)) (*mem.BufferSlice, error) {
 	e, err := c.get(views, form, encode, true)
 	if err != nil {

@@ -237,7 +237,7 @@ func (p *parser) value(c *comparison, start int) {
 	if p.tok.kind != tokWord && p.tok.kind != tokString {
 		p.fail("expected a value after %s but found %s", c.op, p.tok)
 	}
-	if p.keyword("AND") || p.keyword("OR") || p.keyword("NOT") {
+	if p.tok.kind == tokWord && slices.Contains([]string{"AND", "OR", "NOT"}, p.tok.text) {
 		p.fail("expected a value after %s; quote it when %s is meant literally", c.op, p.tok)
 	}
 	c.literal, c.present = p.tok.text, p.keyword("*")
@@ -246,16 +246,11 @@ func (p *parser) value(c *comparison, start int) {
 		p.fail("* goes with : only")
 	case c.typ == composite && c.op != ":":
 		p.failAt(start, "%s has no value of its own: use : to ask what it has", c.path)
-	case c.present:
-		return
-	}
-	read := c.typ
-	if c.op == ":" && c.typ.isText() {
-		read = text
-	}
-	var problem string
-	if c.order, problem = comparerOf(read, c.literal); problem != "" {
-		p.fail("%s %s", c.path, problem)
+	case !c.present:
+		var problem string
+		if c.order, problem = comparerOf(c.typ.comparedBy(c.op), c.literal); problem != "" {
+			p.fail("%s %s", c.path, problem)
+		}
 	}
 }
 

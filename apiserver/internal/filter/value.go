@@ -32,8 +32,13 @@ const (
 	composite
 )
 
-// isText reports whether : looks for a part of the text.
-func (t valueType) isText() bool { return t == text || t == key || t == release || t == moment }
+// comparedBy returns the type as which an operator compares: the operator : looks for a part of a text.
+func (t valueType) comparedBy(op string) valueType {
+	if op == ":" && (t == key || t == release || t == moment) {
+		return text
+	}
+	return t
+}
 
 func typeOf(fd protoreflect.FieldDescriptor) valueType {
 	switch fd.Kind() { //nolint:exhaustive // the others are numbers

@@ -17,12 +17,12 @@ import (
 
 // ClientOptions of NewClient.
 type ClientOptions struct {
-	// OnWarning is told of every warning that the API server sends with an answer. Nil ignores them.
+	// OnWarning is called with every warning of the API server. Nil ignores them.
 	OnWarning func(ctx context.Context, text string)
 }
 
-// NewClient returns a client of one API group. All callers share it and its HTTP/2 connections: whose request it is, the configuration
-// (of package authn) puts on each request on its way out, so a caller costs nothing.
+// NewClient returns a client of one API group. All callers share it and its HTTP/2 connections: the configuration (of package authn) adds the caller's
+// credentials to each request.
 func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, o ClientOptions) (*rest.RESTClient, error) {
 	c := rest.CopyConfig(config)
 	c.GroupVersion = &gv

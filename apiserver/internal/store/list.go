@@ -34,7 +34,7 @@ func (o *Selection) has(item *Item) bool {
 	return (o.Selector == nil || o.Selector.Matches(labels.Set(item.Labels))) && (o.Match == nil || o.Match(item))
 }
 
-// of returns the chosen ones of items, in which it does so.
+// of returns the chosen ones of items, which it changes.
 func (o *Selection) of(ctx context.Context, items []*Item) ([]*Item, error) {
 	chosen := slices.DeleteFunc(items, func(item *Item) bool { return ctx.Err() != nil || !o.has(item) })
 	return chosen, ctx.Err()
@@ -127,7 +127,7 @@ func (o *ListOptions) fits(places []place) int {
 	return len(places)
 }
 
-// place is an item and where it stands in an order, computed once per item and not once per comparison.
+// place is an item with its position in an order, which is computed once per item and not once per comparison.
 type place struct {
 	pageCursor
 	item *Item
@@ -230,7 +230,7 @@ func (s *Store) cursorOf(i *Item, o Order) pageCursor {
 	return c
 }
 
-// compare tells which of two places of this order comes first.
+// compare returns the order of two places.
 func (o Order) compare(a, b pageCursor) int {
 	for n, t := range o.terms {
 		if n >= len(a.Values) || n >= len(b.Values) {

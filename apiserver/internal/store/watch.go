@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// EventType says what a watch event tells.
+// EventType is the type of a watch event.
 type EventType int
 
 // The types of watch events.
@@ -85,10 +85,10 @@ func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the way
 	if err := w.s.reach(ctx, parseVersion(w.o.MinVersion)); err != nil {
 		return err
 	}
-	// What was written here just now belongs to what is there. Should the watch be broken, what is there is shown all the same.
+	// The snapshot includes own writes. It is also returned while the watch is disconnected.
 	written := w.s.pending.newest(w.o.Namespace)
 	w.s.await(ctx, func() bool { return c.version >= written })
-	// A token may come from a replica that is ahead of this one. When it stays ahead, the token is no use here.
+	// A token may come from a replica that is ahead of this one. If it stays ahead, the token cannot be used here.
 	ahead := !w.s.await(ctx, func() bool { return c.synced && c.version >= resume })
 	if err := ctx.Err(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// atOnce never lets anybody wait.
+// atOnce is a closed channel.
 var atOnce = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -170,7 +170,7 @@ func (w *watcher) heartbeat() error {
 	return w.send(Event{Type: Heartbeat, Token: resumeToken(w.resume), Age: w.s.cache.age()})
 }
 
-// read takes the next changes from the log. It returns the version reached with them and the channel that tells of more.
+// read takes the next changes from the log. It returns the version after them, and a channel that is closed when there are more.
 func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	c := w.s.cache
 	c.mu.RLock()
