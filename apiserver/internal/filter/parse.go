@@ -248,7 +248,7 @@ func (p *parser) value(c *comparison, start int) {
 		p.failAt(start, "%s has no value of its own: use : to ask what it has", c.path)
 	case !c.present:
 		var problem string
-		if c.order, problem = comparerOf(c.typ.comparedBy(c.op), c.literal); problem != "" {
+		if c.order, problem = comparers[c.typ.comparedBy(c.op)](c.literal); problem != "" {
 			p.fail("%s %s", c.path, problem)
 		}
 	}

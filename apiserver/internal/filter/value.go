@@ -65,35 +65,37 @@ func typeOf(fd protoreflect.FieldDescriptor) valueType {
 // comparer compares a value with the literal of a comparison. comparable is false if they have no order; then only != holds.
 type comparer func(v gjson.Result) (order int, comparable bool)
 
-// comparerOf reads a literal once, as the type of the field. problem is empty if it can be read.
-func comparerOf(t valueType, literal string) (c comparer, problem string) { //nolint:gocyclo // a table: one case per type
-	number64, notNumber := strconv.ParseFloat(literal, 64)
-	switch t {
-	case untyped:
+// comparers read a literal once, as the type of the field. problem is empty if it can be read. Composite values are not compared.
+var comparers = map[valueType]func(literal string) (c comparer, problem string){
+	untyped: func(literal string) (comparer, string) {
+		want, err := strconv.ParseFloat(literal, 64)
 		return func(v gjson.Result) (int, bool) {
-			switch v.Type {
-			case gjson.Number:
-				return cmp.Compare(v.Num, number64), notNumber == nil
-			case gjson.String, gjson.True, gjson.False:
-				return cmp.Compare(v.String(), literal), true
+			if v.Type == gjson.Number {
+				return cmp.Compare(v.Num, want), err == nil
 			}
-			return 0, false
+			return cmp.Compare(v.String(), literal), v.Type == gjson.String || v.IsBool()
 		}, ""
-	case key:
-		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.Str, literal), v.Type == gjson.String }, ""
-	case text:
+	},
+	text: func(literal string) (comparer, string) {
 		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.String(), literal), true }, ""
-	case number:
-		if notNumber != nil {
+	},
+	key: func(literal string) (comparer, string) {
+		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.Str, literal), v.Type == gjson.String }, ""
+	},
+	number: func(literal string) (comparer, string) {
+		want, err := strconv.ParseFloat(literal, 64)
+		if err != nil {
 			return nil, "is compared with a number"
 		}
-		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.Float(), number64), true }, ""
-	case boolean:
+		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.Float(), want), true }, ""
+	},
+	boolean: func(literal string) (comparer, string) {
 		if literal != "true" && literal != "false" {
 			return nil, "is compared with true or false"
 		}
 		return func(v gjson.Result) (int, bool) { return cmp.Compare(strconv.FormatBool(v.Bool()), literal), true }, ""
-	case moment:
+	},
+	moment: func(literal string) (comparer, string) {
 		want, err := time.Parse(time.RFC3339, literal)
 		if err != nil {
 			return nil, "is compared with a time such as \"2026-01-31T12:00:00Z\""
@@ -102,7 +104,8 @@ func comparerOf(t valueType, literal string) (c comparer, problem string) { //no
 			at, err := time.Parse(time.RFC3339, v.Str)
 			return at.Compare(want), err == nil
 		}, ""
-	case quantity:
+	},
+	quantity: func(literal string) (comparer, string) {
 		want, err := resource.ParseQuantity(literal)
 		if err != nil {
 			return nil, "is compared with a quantity such as 500m or 2Gi"
@@ -111,7 +114,8 @@ func comparerOf(t valueType, literal string) (c comparer, problem string) { //no
 			have, err := resource.ParseQuantity(cmp.Or(v.String(), "0"))
 			return have.Cmp(want), err == nil
 		}, ""
-	case release:
+	},
+	release: func(literal string) (comparer, string) {
 		want := parseRelease(literal)
 		return func(v gjson.Result) (int, bool) {
 			if have := parseRelease(v.Str); have != nil && want != nil {
@@ -120,8 +124,8 @@ func comparerOf(t valueType, literal string) (c comparer, problem string) { //no
 			}
 			return cmp.Compare(v.Str, literal), v.Str == literal
 		}, ""
-	}
-	return func(gjson.Result) (int, bool) { return 0, false }, "" // a composite value has no order
+	},
+	composite: func(string) (comparer, string) { return func(gjson.Result) (int, bool) { return 0, false }, "" },
 }
 
 // parseRelease reads 2.46.0, 2.50 or 2; nil for what is no version, such as nightly.

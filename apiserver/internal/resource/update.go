@@ -167,10 +167,14 @@ func (r *Resource) parsePath(text string) (path maskPath, problem string) {
 		}
 		md = fd.Message()
 	}
-	if parts := path.parts; parts[0] != "spec" && (parts[0] != "metadata" || len(parts) < 2 || !slices.Contains(changeable, parts[1])) {
+	if !canChange(path.parts) {
 		return path, "cannot be changed: use spec and metadata." + strings.Join(changeable, ", metadata.")
 	}
 	return path, ""
+}
+
+func canChange(parts []string) bool {
+	return parts[0] == "spec" || parts[0] == "metadata" && len(parts) > 1 && slices.Contains(changeable, parts[1])
 }
 
 // maskPart is a part of a path: [a.b], `a.b` or a, and the dot behind it.

@@ -93,13 +93,7 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 		}
 		places = places[from:]
 	}
-	size := o.PageSize
-	switch {
-	case size <= 0:
-		size = DefaultPageSize
-	case size > MaxPageSize:
-		size = MaxPageSize
-	}
+	size := min(cmp.Or(max(o.PageSize, 0), DefaultPageSize), MaxPageSize)
 	if size = o.fits(places[:min(size, len(places))]); len(places) > size {
 		places = places[:size]
 		last := places[size-1].pageCursor
@@ -160,7 +154,7 @@ type orderTerm struct {
 	desc  bool
 }
 
-// orderFields are the names order_by knows, with the JSON paths people try first.
+// orderFields are the names of order_by, with the JSON paths that people try first.
 var orderFields = map[string]string{
 	"name": "name", "metadata.name": "name",
 	"namespace": "namespace", "metadata.namespace": "namespace",
@@ -169,30 +163,24 @@ var orderFields = map[string]string{
 }
 
 // ParseOrder reads an order_by such as "create_time desc, name".
-func ParseOrder(text string) (Order, error) {
-	var o Order
+func ParseOrder(text string) (o Order, err error) {
 	if strings.TrimSpace(text) == "" {
 		return o, nil
 	}
 	for part := range strings.SplitSeq(text, ",") {
-		words := strings.Fields(part)
-		var term orderTerm
-		switch {
-		case len(words) == 0:
+		words := append(strings.Fields(part), "asc")
+		field, known := orderFields[words[0]]
+		switch direction := words[1:]; {
+		case len(direction) == 0:
 			return Order{}, fmt.Errorf("empty term in %q: write for example \"create_time desc, name\"", text)
-		case len(words) > 2:
+		case len(direction) > 2:
 			return Order{}, fmt.Errorf("%q has more than a field and a direction", strings.TrimSpace(part))
-		case len(words) == 2 && words[1] == "desc":
-			term.desc = true
-		case len(words) == 2 && words[1] != "asc":
-			return Order{}, fmt.Errorf("%q is not a direction: write asc or desc", words[1])
-		}
-		field, ok := orderFields[words[0]]
-		if !ok {
+		case direction[0] != "asc" && direction[0] != "desc":
+			return Order{}, fmt.Errorf("%q is not a direction: write asc or desc", direction[0])
+		case !known:
 			return Order{}, fmt.Errorf("cannot order by %q: use name, namespace, create_time or state", words[0])
 		}
-		term.field = field
-		o.terms = append(o.terms, term)
+		o.terms = append(o.terms, orderTerm{field, words[1] == "desc"})
 	}
 	return o, nil
 }
