@@ -112,5 +112,5 @@ func (c *watchCache) advanceIfSame(versions map[types.NamespacedName]uint64, ver
 			return
 		}
 	}
-	c.advance(version)
+	c.advance(version, false)
 }
