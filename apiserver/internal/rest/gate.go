@@ -36,7 +36,7 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve fu
 // Audit logs a request that does not reach the services, whose calls the access log has. fields are keys and values.
 func Audit(ctx context.Context, r *http.Request, route string, fields ...any) {
 	message := "Mutation"
-	if isRead(r.Method) {
+	if IsRead(r.Method) {
 		message = "Read"
 	}
 	all := append([]any{"method", r.Method + " " + route, "requestID", r.Header.Get("X-Request-Id")}, fields...)
@@ -46,4 +46,5 @@ func Audit(ctx context.Context, r *http.Request, route string, fields ...any) {
 	klog.FromContext(ctx).WithName("audit").Info(message, all...)
 }
 
-func isRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+// IsRead reports whether an HTTP method only reads.
+func IsRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }

@@ -55,7 +55,7 @@ func (s *Server) check(r *http.Request, api *API) error {
 	if (s.Local || api.Local) && !isLoopbackName(r.Host) {
 		return foreign("the Host header does not name this machine: use localhost")
 	}
-	isPublicRead := (isPublic(r.URL.Path) || api.Public) && isRead(r.Method)
+	isPublicRead := (isPublic(r.URL.Path) || api.Public) && IsRead(r.Method)
 	if api.AnyOrigin || !s.origins.isForeign(r) || isPublicRead || s.allowsOrigin(r, api) {
 		return nil
 	}

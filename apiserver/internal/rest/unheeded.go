@@ -12,7 +12,7 @@ import (
 // Unheeded refuses a write with a dry run or a condition that is not supported, since it would write in any case. heeded are the supported parameters and
 // headers.
 func Unheeded(r *http.Request, heeded ...string) error {
-	if isRead(r.Method) || r.Method == http.MethodOptions {
+	if IsRead(r.Method) || r.Method == http.MethodOptions {
 		return nil
 	}
 	for _, name := range []string{"If-Match", "If-None-Match", "If-Unmodified-Since"} {

@@ -65,7 +65,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rest.SetRoute(w, t.route)
 	h.gate.Enter(w, r, true, func(ctx context.Context, visit *edge.Visit) error {
-		if t.service != "" || r.Method != http.MethodGet && r.Method != http.MethodHead { // Ray kills actors by GET
+		if t.service != "" || !rest.IsRead(r.Method) { // Ray kills actors by GET
 			defer rest.Audit(ctx, r, t.route, "namespace", t.namespace, "path", r.URL.Path)
 		}
 		r = r.WithContext(ctx)
@@ -136,7 +136,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error 
 
 // writesObject reports whether a request writes one object, and no collection.
 func writesObject(r *http.Request, t *target) bool {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || strings.Contains(t.query, "dryRun") {
+	if rest.IsRead(r.Method) || strings.Contains(t.query, "dryRun") {
 		return false
 	}
 	return t.name != "" || t.resource != "" && r.Method == http.MethodPost

@@ -70,6 +70,8 @@ func newWorld(t *testing.T) *world {
 	w.front = httptest.NewServer(New(Options{
 		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice{}, Table: table}), Stop: t.Context().Done(),
 		Record: func(resource string, key types.NamespacedName, answer []byte) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			w.recorded = append(w.recorded, fmt.Sprintf("%s %s %s", resource, key, answer))
 			return nil
 		},
@@ -341,7 +343,10 @@ func TestWritesAreRecorded(t *testing.T) {
 		if resp.StatusCode != tc.code || body != tc.body {
 			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
 		}
-		if diff := cmp.Diff(tc.want, w.recorded); diff != "" {
+		w.mu.Lock()
+		recorded := w.recorded
+		w.mu.Unlock()
+		if diff := cmp.Diff(tc.want, recorded); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/raygate/raygate/apiserver/internal/rest"
 )
 
 // attempts bounds how often a request is sent; retryDelay is the first wait, which doubles.
@@ -41,5 +43,5 @@ func (t retrying) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func onlyReads(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.Body == nil || r.Body == http.NoBody) && r.Header.Get("Upgrade") == ""
+	return rest.IsRead(r.Method) && (r.Body == nil || r.Body == http.NoBody) && r.Header.Get("Upgrade") == ""
 }
