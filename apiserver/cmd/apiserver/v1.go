@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	client "k8s.io/client-go/rest"
 
@@ -59,6 +60,8 @@ type apiParts struct {
 	servers    []grpc.ServiceRegistrar
 	conn       *interceptor.Channel
 	metrics    prometheus.Gatherer
+	// record makes a write of other paths visible to reads.
+	record func(resource string, key types.NamespacedName, answer []byte) error
 }
 
 func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
@@ -136,7 +139,7 @@ func newKube(access *access, p apiParts, templates *servicev1.Templates) (*kube.
 		return nil, fmt.Errorf("making the transport to the API server: %w", err)
 	}
 	return kube.New(kube.Options{
-		Transport: transport, Host: host, Edge: p.edge, Table: p.table, Expand: templates.Expand, Stop: p.stop,
+		Transport: transport, Host: host, Edge: p.edge, Table: p.table, Expand: templates.Expand, Stop: p.stop, Record: p.record,
 		IsRayService: func(ctx context.Context, namespace, name string) (bool, error) {
 			service := &corev1.Service{}
 			err := p.core.Get().Namespace(namespace).Resource("services").Name(name).Do(ctx).Into(service)

@@ -341,3 +341,26 @@ func TestV1ListAsksNothing(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestWritesByKubernetesPathsAreRead has a client that writes at the Kubernetes paths and at once reads by v2.
+func TestWritesByKubernetesPathsAreRead(t *testing.T) {
+	w := newV1World(t)
+	collection, v2 := "/apis/ray.io/v1/namespaces/"+w.namespace+"/rayclusters", "/apis/v2/namespaces/"+w.namespace+"/clusters"
+	spec := `"spec":{"headGroupSpec":{"rayStartParams":{},"template":{"spec":{"containers":[{"name":"ray-head","image":"rayproject/ray:2.46.0"}]}}}}`
+	for n := range 20 {
+		name := fmt.Sprintf("demo-%d", n)
+		created := fmt.Sprintf(`{"apiVersion":"ray.io/v1","kind":"RayCluster","metadata":{"name":%q},%s}`, name, spec)
+		if code, body, _ := w.send(t, "POST", collection, created); code != 201 {
+			t.Fatalf("create: %d %s", code, body)
+		}
+		if code, body, _ := w.send(t, "GET", v2+"/"+name, ""); code != 200 {
+			t.Errorf("get after create: %d %s", code, body)
+		}
+		if code, body, _ := w.send(t, "DELETE", collection+"/"+name, ""); code != 200 {
+			t.Fatalf("delete: %d %s", code, body)
+		}
+		if code, body, _ := w.send(t, "GET", v2+"/"+name, ""); code != 404 {
+			t.Errorf("get after delete: %d %s", code, body)
+		}
+	}
+}

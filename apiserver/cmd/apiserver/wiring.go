@@ -18,6 +18,7 @@ import (
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/component-base/tracing"
 
@@ -118,7 +119,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 	}
 	healthpb.RegisterHealthServer(services, a.health)
 	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	parts := apiParts{resources, dashboards, views, &tokens, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry}
+	parts := apiParts{resources, dashboards, views, &tokens, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry, a.record}
 	if a.v1, err = newV1(o, access, parts); err != nil {
 		return nil, err
 	}
@@ -136,6 +137,18 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.age().Seconds() }))
 	}
 	return a, nil
+}
+
+// record makes a write of an object visible to reads. It does nothing for a resource or a namespace that is not served.
+func (a *app) record(resource string, key types.NamespacedName, answer []byte) error {
+	for i := range kinds {
+		if kinds[i].Resource == resource {
+			if st, err := a.stores[i].one(key.Namespace); err == nil {
+				return st.Record(key, answer)
+			}
+		}
+	}
+	return nil
 }
 
 // newAllStores returns the stores of all kinds, in their order.

@@ -17,7 +17,7 @@ const (
 	ProtoBasic
 	JSONFull // only with Modified
 	JSONBasic
-	// Modified and the form of the object is a whole message of a watch, which is the same for all watchers. By REST it is a frame.
+	// Modified plus the form of the object is a whole message of a watch, which is the same for all watchers. By REST it is a frame.
 	Modified
 )
 
@@ -31,7 +31,7 @@ const (
 // Views are the encoded forms of one version of one object. The zero value is ready for use; it must not be copied after that.
 type Views struct{ kept atomic.Pointer[entries] }
 
-// entries are apart from Views, which are part of an object: an entry that pointed to them would keep the object, of a version that may be gone.
+// entries are apart from Views, which are part of an object: an entry that pointed to Views would keep a replaced version of the object in memory.
 type entries [forms]atomic.Pointer[entry]
 
 // of returns the entries of v, which it makes if there are none.
@@ -45,10 +45,10 @@ func (v *Views) of() *entries {
 
 type entry struct {
 	data  []byte
-	parts mem.BufferSlice // data as gRPC sends it; nil if nobody has asked for it by Parts
+	parts mem.BufferSlice // data as gRPC sends it
 	views *entries
 	form  Form
-	// used gives the entry a second round before it goes.
+	// used gives the entry a second round before it is dropped.
 	used atomic.Bool
 	// place is in Cache.entries, nil once the entry has left it.
 	place *list.Element
@@ -57,7 +57,7 @@ type entry struct {
 // DefaultCacheSize is the size in bytes of a Cache that sets none.
 const DefaultCacheSize = 128 << 20
 
-// Cache bounds what all Views hold together. What has not been asked for since the last round goes first; it is encoded again when needed.
+// Cache bounds the bytes of all Views together. It drops forms that were not used since the last round first; they are encoded again when needed.
 type Cache struct {
 	limit int
 
@@ -76,23 +76,23 @@ func NewCache(limit int) *Cache {
 
 // Get returns a form from views, or what encode makes, which is then kept. Two first callers may both encode, and get the same bytes.
 func (c *Cache) Get(views *Views, form Form, encode func() ([]byte, error)) ([]byte, error) {
-	e, err := c.get(views, form, encode, false)
+	e, err := c.get(views, form, encode)
 	if err != nil {
 		return nil, err
 	}
 	return e.data, nil
 }
 
-// Parts is Get for a form that is sent by gRPC as it is. What it returns is shared by all who send it, and one form is asked for by Get or by Parts.
+// Parts is Get for a form that gRPC sends as it is. The result is shared by all senders.
 func (c *Cache) Parts(views *Views, form Form, encode func() ([]byte, error)) (*mem.BufferSlice, error) {
-	e, err := c.get(views, form, encode, true)
+	e, err := c.get(views, form, encode)
 	if err != nil {
 		return nil, err
 	}
 	return &e.parts, nil
 }
 
-func (c *Cache) get(of *Views, form Form, encode func() ([]byte, error), inParts bool) (*entry, error) {
+func (c *Cache) get(of *Views, form Form, encode func() ([]byte, error)) (*entry, error) {
 	views := of.of()
 	if e := views[form].Load(); e != nil {
 		e.used.Store(true)
@@ -102,10 +102,7 @@ func (c *Cache) get(of *Views, form Form, encode func() ([]byte, error), inParts
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{data: data, views: views, form: form}
-	if inParts {
-		e.parts = mem.BufferSlice{mem.SliceBuffer(data)}
-	}
+	e := &entry{data: data, parts: mem.BufferSlice{mem.SliceBuffer(data)}, views: views, form: form}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !views[form].CompareAndSwap(nil, e) {
@@ -124,7 +121,7 @@ func (c *Cache) get(of *Views, form Form, encode func() ([]byte, error), inParts
 	return e, nil
 }
 
-// Forget drops what views hold, for a version that has been replaced.
+// Forget drops all forms of views, for a version that was replaced.
 func (c *Cache) Forget(views *Views) {
 	kept := views.kept.Load()
 	if kept == nil {
@@ -153,7 +150,7 @@ func (c *Cache) drop(e *entry) {
 	e.views[e.form].Store(nil)
 }
 
-// entryOverhead is what an entry takes besides its data, with its place and those of the other forms.
+// entryOverhead is the approximate size of an entry without its data.
 const entryOverhead = 400
 
 func (e *entry) size() int { return cap(e.data) + entryOverhead }

@@ -7,19 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Exchange is what a REST request and its answer have beside the messages of a service. A message cannot hold fields that it does not have, nor tell null from
-// absent; and the JSON of stored objects is sent as it is.
+// Exchange holds the JSON of a REST request and its answer beside the messages of a service. A message has no place for unknown fields, and no difference
+// between null and absent; and the JSON of stored objects is sent as it is.
 type Exchange struct {
 	// Tree is the JSON of the body, also when it was sent as YAML, for the service to change. Nil when there was none.
 	Tree map[string]any
-	// Mistakes are those in its text.
+	// Mistakes are those in the text of the body.
 	Mistakes field.ErrorList
-	// Text says that the answer is made YAML, or indented, which takes many times its length of memory.
+	// Text says that the answer is converted to YAML or indented, which takes many times its length of memory.
 	Text bool
 
-	// Objects are the JSON of the objects in the answer, which its message does not have. The bytes are shared.
+	// Objects are the JSON of the objects in the answer, which are not in its message. The bytes are shared.
 	Objects [][]byte
-	// Field of the answer that they are for. Nil in V1.
+	// Field of the answer for the objects. Nil in V1.
 	Field protoreflect.FieldDescriptor
 	// Name and Version of the object when there is one.
 	Name, Version string
@@ -39,7 +39,7 @@ func WithExchange(ctx context.Context, x *Exchange) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, x)
 }
 
-// ExchangeOf returns that of the REST request that a service serves; nil when the call came by gRPC.
+// ExchangeOf returns the Exchange of a call by REST; nil for a call by gRPC.
 func ExchangeOf(ctx context.Context) *Exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*Exchange)
 	return x

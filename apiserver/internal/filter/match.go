@@ -7,145 +7,121 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Matches tells whether an object, given as JSON, fulfils the filter.
+// Matches reports whether an object, given as JSON, fulfils the filter.
 func (f *Filter) Matches(object []byte) bool {
 	if f == nil || f.root == nil {
 		return true
 	}
-	places := make([]place, f.paths)
-	f.tree.find(gjson.ParseBytes(object), 0, places)
-	return f.root(places)
+	return f.root(f.tree.descend(gjson.ParseBytes(object), make([]found, 0, f.paths)))
 }
 
-// place is where the path of a comparison leads to in an object: its end, or a list on the way, after depth parts. It is zero if there is no such place.
-type place struct {
+// found is a value at the end of a path.
+type found struct {
+	path  int
 	value gjson.Result
-	depth int
 }
 
-// node is a part of the paths of a filter. All are followed in one pass over an object, which may be long.
+// node is a part of the paths of a filter. All paths are followed in one pass over an object, which may be long.
 type node struct {
-	// path is the index of the path that ends here; -1 for none. through are those that go on, too.
-	path    int
-	through []int
-	below   map[string]*node
+	// name is the JSON name, escaped for gjson.
+	name string
+	// path is the index of the path that ends here; -1 for none.
+	path int
+	// isList marks the first list of a path. Without items nothing is compared.
+	isList bool
+	below  []*node
 }
 
-func newNode() *node { return &node{path: -1, below: map[string]*node{}} }
-
-// add returns the index of a path, which is next if it is new.
-func (n *node) add(path []string, next int) int {
+// add returns the index of a path, which is next if it is new. list is the position of its first list; negative for none.
+func (n *node) add(path []string, list, next int) int {
 	if len(path) == 0 {
 		if n.path < 0 {
 			n.path = next
 		}
 		return n.path
 	}
-	if n.below[path[0]] == nil {
-		n.below[path[0]] = newNode()
+	name := gjson.Escape(path[0])
+	i := slices.IndexFunc(n.below, func(b *node) bool { return b.name == name })
+	if i < 0 {
+		i = len(n.below)
+		n.below = append(n.below, &node{name: name, path: -1, isList: list == 0})
 	}
-	index := n.below[path[0]].add(path[1:], next)
-	if index == next {
-		n.through = append(n.through, index)
-	}
-	return index
+	return n.below[i].add(path[1:], list-1, next)
 }
 
-// find fills in the places of the paths through a node whose value is at depth.
-func (n *node) find(value gjson.Result, depth int, places []place) {
-	if n.path >= 0 {
-		places[n.path] = place{value, depth}
+// find appends the values at the paths through a node. A value that is not set is appended, too.
+func (n *node) find(value gjson.Result, all []found) []found {
+	if n.isList && !value.Exists() {
+		return all
 	}
-	switch {
-	case value.IsArray():
-		for _, path := range n.through {
-			places[path] = place{value, depth}
-		}
-	case value.IsObject() && len(n.below) > 0:
-		value.ForEach(func(key, member gjson.Result) bool {
-			if next := n.below[key.Str]; next != nil {
-				next.find(member, depth+1, places)
-			}
+	if n.path >= 0 {
+		all = append(all, found{n.path, value})
+	}
+	return n.descend(value, all)
+}
+
+// descend appends the values at the paths below a node, for each element of a list.
+func (n *node) descend(value gjson.Result, all []found) []found {
+	if len(n.below) == 0 {
+		return all
+	}
+	if value.IsArray() {
+		value.ForEach(func(_, element gjson.Result) bool {
+			all = n.descend(element, all)
 			return true
 		})
+		return all
 	}
+	if !value.IsObject() { // gjson would look into a text
+		value = gjson.Result{}
+	}
+	for _, next := range n.below {
+		all = next.find(value.Get(next.name), all)
+	}
+	return all
 }
 
-// test tells whether an object fulfils a part of the filter, by the places of all paths.
-type test func(places []place) bool
+// test reports whether an object fulfils a part of the filter, by its values at all paths.
+type test func(all []found) bool
 
-// join asks tests until one of them is decisive: a yes for alternatives, a no for a sequence.
+// join runs tests until one of them is decisive: true for OR, false for AND.
 func join(tests []test, decisive bool) test {
 	if len(tests) == 1 {
 		return tests[0]
 	}
-	return func(places []place) bool {
-		return slices.ContainsFunc(tests, func(t test) bool { return t(places) == decisive }) == decisive
+	return func(all []found) bool {
+		return slices.ContainsFunc(tests, func(t test) bool { return t(all) == decisive }) == decisive
 	}
 }
 
+// comparison holds if it holds for any value at its path.
 type comparison struct {
-	path []string
-	// index is that of its place.
-	index int
-	// list is the index of the first field of the path that is a list; -1 for none. Without items nothing is compared.
-	list int
-	typ  valueType
-	op   string
-	literal
+	path string
+	// index of the path.
+	index   int
+	typ     valueType
+	op      string
+	literal string
+	order   comparer
+	present bool // the literal is *
 }
 
-func (c *comparison) matches(places []place) bool {
-	at, op := places[c.index], c.op
-	if op == "!=" {
-		op = "="
-	}
-	var holds bool
-	switch {
-	case at.value.Exists():
-		holds = c.holds(at.value, at.depth, op)
-	case c.list < 0: // what is not set has a value, too, but no elements
-		holds = c.holds(at.value, len(c.path), op)
-	}
+func (c *comparison) matches(all []found) bool {
+	holds := slices.ContainsFunc(all, func(f found) bool { return f.path == c.index && c.holds(f.value) })
 	return holds != (c.op == "!=")
 }
 
-// holds walks down the path; through a list, any element will do.
-func (c *comparison) holds(value gjson.Result, depth int, op string) bool {
-	last := depth == len(c.path)
-	if value.IsArray() && (!last || op != ":" || !c.present) {
-		found := false
-		value.ForEach(func(_, element gjson.Result) bool {
-			found = c.holds(element, depth, op) || last && op == ":" && c.compare(element, "=")
-			return !found
-		})
-		return found
+// holds compares one value; for a list, each of its elements.
+func (c *comparison) holds(value gjson.Result) bool {
+	if !value.IsArray() || c.present {
+		return c.op == ":" && c.has(value) || c.op != ":" && c.compare(value, c.op)
 	}
-	if !last {
-		next := member(value, c.path[depth])
-		if !next.Exists() && c.list >= depth {
-			return false
-		}
-		return c.holds(next, depth+1, op)
-	}
-	if op == ":" {
-		return c.has(value)
-	}
-	return c.compare(value, op)
-}
-
-// member looks a member up by its exact name; paths of gjson have a syntax of their own.
-func member(object gjson.Result, name string) gjson.Result {
-	var found gjson.Result
-	if object.IsObject() {
-		object.ForEach(func(key, value gjson.Result) bool {
-			if key.Str == name {
-				found = value
-			}
-			return !found.Exists()
-		})
-	}
-	return found
+	holds := false
+	value.ForEach(func(_, element gjson.Result) bool {
+		holds = c.holds(element) || c.op == ":" && c.compare(element, "=")
+		return !holds
+	})
+	return holds
 }
 
 func (c *comparison) has(value gjson.Result) bool {
@@ -155,29 +131,21 @@ func (c *comparison) has(value gjson.Result) bool {
 	case c.present:
 		return value.Type != gjson.Null
 	case value.IsObject():
-		return member(value, c.text).Exists()
+		return value.Get(gjson.Escape(c.literal)).Exists()
 	case value.Type == gjson.String && c.typ != quantity:
-		return strings.Contains(value.Str, c.text)
+		return strings.Contains(value.Str, c.literal)
 	}
 	return c.compare(value, "=")
 }
 
+// orders are the operators, by the order of a value and the literal. The opposite of != is asked for.
+var orders = map[string]func(order int) bool{
+	"=": func(order int) bool { return order == 0 }, "!=": func(order int) bool { return order == 0 },
+	"<": func(order int) bool { return order < 0 }, "<=": func(order int) bool { return order <= 0 },
+	">": func(order int) bool { return order > 0 }, ">=": func(order int) bool { return order >= 0 },
+}
+
 func (c *comparison) compare(value gjson.Result, op string) bool {
-	order, comparable := c.order(value, c.typ)
-	if !comparable {
-		return false
-	}
-	switch op {
-	case "=":
-		return order == 0
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
-	case ">=":
-		return order >= 0
-	}
-	return false
+	order, comparable := c.order(value)
+	return comparable && orders[op](order)
 }

@@ -18,7 +18,7 @@ const (
 	maxCostly = 30 // comparisons with what is in lists or documents, through which each goes anew
 )
 
-// SyntaxError says where a filter went wrong.
+// SyntaxError is a mistake in a filter, with its position.
 type SyntaxError struct {
 	// Position counts characters from 1.
 	Position int
@@ -38,7 +38,7 @@ type Filter struct {
 // aliases are the short names of what people filter by most, besides state.
 var aliases = map[string][]string{"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}}
 
-// Parse reads a filter on objects that a message mirrors. state is the path that the alias state stands for; empty means that there is none.
+// Parse reads a filter on objects that a message mirrors. state is the path behind the alias state; empty means that there is none.
 // The error is a *SyntaxError.
 func Parse(text string, message protoreflect.MessageDescriptor, state string) (*Filter, error) {
 	if len(text) > maxLength {
@@ -47,22 +47,19 @@ func Parse(text string, message protoreflect.MessageDescriptor, state string) (*
 	if !utf8.ValidString(text) {
 		return nil, &SyntaxError{Position: 1, Message: "the filter is not valid UTF-8"}
 	}
-	p := &parser{text: text, message: message, state: state, Filter: Filter{tree: newNode()}}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	if p.tok.kind == tokEnd {
+	p := &parser{text: text, message: message, state: state, tree: &node{path: -1}}
+	p.advance()
+	if p.tok.kind == tokEnd && p.err == nil {
 		return &Filter{}, nil
 	}
-	root, err := p.sequence(0)
-	if err != nil {
-		return nil, err
-	}
+	root := p.sequence(0)
 	if p.tok.kind != tokEnd {
-		return nil, p.fail("unexpected %s", p.tok)
+		p.fail("unexpected %s", p.tok)
 	}
-	p.root = root
-	return &p.Filter, nil
+	if p.err != nil {
+		return nil, p.err
+	}
+	return &Filter{root: root, tree: p.tree, paths: p.paths}, nil
 }
 
 type tokenKind int
@@ -75,7 +72,7 @@ const (
 	tokWord
 )
 
-// The forms of tokens, in the order of their kinds, and of what stands between the dots of a path.
+// The forms of tokens, in the order of their kinds, and of the parts of a path.
 const quotedForm = `"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`
 
 var (
@@ -84,7 +81,7 @@ var (
 	escape     = regexp.MustCompile(`(?s)\\(.)`)
 )
 
-// unquote returns what a string in quotes says, and all else as it is.
+// unquote returns the content of a quoted string, and any other text unchanged.
 func unquote(text string) string {
 	if text[0] != '"' && text[0] != '\'' {
 		return text
@@ -106,8 +103,11 @@ func (t token) String() string {
 	return strconv.Quote(t.text)
 }
 
+// parser keeps the first error. After it the current token is the end, so that all loops finish.
 type parser struct {
-	Filter
+	err     error
+	tree    *node
+	paths   int
 	costly  int
 	text    string
 	pos     int
@@ -116,23 +116,26 @@ type parser struct {
 	state   string
 }
 
-func (p *parser) fail(format string, args ...any) error { return p.failAt(p.tok.at, format, args...) }
+func (p *parser) fail(format string, args ...any) { p.failAt(p.tok.at, format, args...) }
 
-func (p *parser) failAt(at int, format string, args ...any) error {
-	return &SyntaxError{Position: utf8.RuneCountInString(p.text[:at]) + 1, Message: fmt.Sprintf(format, args...)}
+func (p *parser) failAt(at int, format string, args ...any) {
+	if p.err == nil {
+		p.err = &SyntaxError{Position: utf8.RuneCountInString(p.text[:at]) + 1, Message: fmt.Sprintf(format, args...)}
+	}
+	p.tok, p.pos = token{at: len(p.text)}, len(p.text)
 }
 
 // advance reads the next token.
-func (p *parser) advance() error {
+func (p *parser) advance() {
 	rest := strings.TrimLeft(p.text[p.pos:], " \t\r\n")
 	p.tok = token{at: len(p.text) - len(rest)}
 	forms := tokenForm.FindStringSubmatch(rest)
 	switch {
 	case rest == "":
 	case forms == nil && rest[0] == '!':
-		return p.fail("write != or NOT instead of !")
+		p.fail("write != or NOT instead of !")
 	case forms == nil:
-		return p.fail("the string has no closing quote")
+		p.fail("the string has no closing quote")
 	default:
 		for kind, text := range forms[1:] {
 			if text != "" {
@@ -141,7 +144,6 @@ func (p *parser) advance() error {
 		}
 		p.pos = p.tok.at + len(forms[0])
 	}
-	return nil
 }
 
 func (p *parser) is(kind tokenKind, text string) bool {
@@ -150,134 +152,106 @@ func (p *parser) is(kind tokenKind, text string) bool {
 
 func (p *parser) keyword(word string) bool { return p.is(tokWord, word) }
 
+// accept advances past a token if it is the current one.
+func (p *parser) accept(kind tokenKind, text string) bool {
+	if !p.is(kind, text) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
 // sequence reads terms joined by AND, or by nothing.
-func (p *parser) sequence(depth int) (test, error) {
+func (p *parser) sequence(depth int) test {
 	if depth > maxDepth {
-		return nil, p.fail("more than %d levels of parentheses", maxDepth)
+		p.fail("more than %d levels of parentheses", maxDepth)
 	}
 	var all []test
 	for {
-		term, err := p.alternatives(depth)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, term)
-		switch {
-		case p.keyword("AND"):
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
-		case p.tok.kind == tokEnd, p.is(tokBracket, ")"):
-			return join(all, false), nil
+		all = append(all, p.alternatives(depth))
+		if !p.accept(tokWord, "AND") && (p.tok.kind == tokEnd || p.is(tokBracket, ")")) {
+			return join(all, false)
 		}
 	}
 }
 
-func (p *parser) alternatives(depth int) (test, error) {
-	var any []test
-	for {
-		term, err := p.term(depth)
-		if err != nil {
-			return nil, err
-		}
-		any = append(any, term)
-		if !p.keyword("OR") {
-			return join(any, true), nil
-		}
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
+func (p *parser) alternatives(depth int) test {
+	any := []test{p.term(depth)}
+	for p.accept(tokWord, "OR") {
+		any = append(any, p.term(depth))
 	}
+	return join(any, true)
 }
 
-func (p *parser) term(depth int) (test, error) {
-	if depth > maxDepth {
-		return nil, p.fail("more than %d levels", maxDepth)
-	}
+func (p *parser) term(depth int) test {
 	switch {
-	case p.keyword("NOT"):
-		if err := p.advance(); err != nil {
-			return nil, err
+	case depth > maxDepth:
+		p.fail("more than %d levels", maxDepth)
+	case p.accept(tokWord, "NOT"):
+		inner := p.term(depth + 1)
+		return func(all []found) bool { return !inner(all) }
+	case p.accept(tokBracket, "("):
+		inner := p.sequence(depth + 1)
+		if !p.accept(tokBracket, ")") {
+			p.fail("expected ) but found %s", p.tok)
 		}
-		inner, err := p.term(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		return func(places []place) bool { return !inner(places) }, nil
-	case p.is(tokBracket, "("):
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		inner, err := p.sequence(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		if !p.is(tokBracket, ")") {
-			return nil, p.fail("expected ) but found %s", p.tok)
-		}
-		return inner, p.advance()
+		return inner
 	case p.keyword("AND"), p.keyword("OR"):
-		return nil, p.fail("expected a comparison but found %s", p.tok)
+		p.fail("expected a comparison but found %s", p.tok)
 	case p.tok.kind == tokWord:
 		return p.comparison()
+	default:
+		p.fail("expected a comparison such as state = \"ready\" but found %s", p.tok)
 	}
-	return nil, p.fail("expected a comparison such as state = \"ready\" but found %s", p.tok)
+	return nil
 }
 
-func (p *parser) comparison() (test, error) {
+func (p *parser) comparison() test {
 	start := p.tok.at
-	path, err := p.path()
-	if err != nil {
-		return nil, err
+	path := p.path()
+	c := &comparison{path: strings.Join(path, ".")}
+	typ, list, problem := p.resolve(path)
+	if problem != "" {
+		p.failAt(start, "%s", problem)
 	}
-	c := &comparison{path: path}
-	var problem string
-	if c.typ, c.list, problem = p.resolve(path); problem != "" {
-		return nil, p.failAt(start, "%s", problem)
-	}
-	if c.typ == untyped || c.list >= 0 {
+	if typ == untyped || list >= 0 {
 		if p.costly++; p.costly > maxCostly {
-			return nil, p.failAt(start, "more than %d comparisons with what is in lists or documents", maxCostly)
+			p.failAt(start, "more than %d comparisons with what is in lists or documents", maxCostly)
 		}
 	}
-	if c.index = p.tree.add(path, p.paths); c.index == p.paths {
+	if c.typ, c.index = typ, p.tree.add(path, list, p.paths); c.index == p.paths {
 		p.paths++
 	}
 	if p.tok.kind != tokOperator {
-		return nil, p.fail("expected one of = != < <= > >= : but found %s", p.tok)
+		p.fail("expected one of = != < <= > >= : but found %s", p.tok)
 	}
 	c.op = p.tok.text
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	if err := p.value(c, start); err != nil {
-		return nil, err
-	}
-	return c.matches, p.advance()
+	p.advance()
+	p.value(c, start)
+	p.advance()
+	return c.matches
 }
 
 // value reads the value that a comparison, which begins at start, is with.
-func (p *parser) value(c *comparison, start int) error {
+func (p *parser) value(c *comparison, start int) {
 	if p.tok.kind != tokWord && p.tok.kind != tokString {
-		return p.fail("expected a value after %s but found %s", c.op, p.tok)
+		p.fail("expected a value after %s but found %s", c.op, p.tok)
 	}
-	if p.keyword("AND") || p.keyword("OR") || p.keyword("NOT") {
-		return p.fail("expected a value after %s; quote it when %s is meant literally", c.op, p.tok)
+	if p.tok.kind == tokWord && slices.Contains([]string{"AND", "OR", "NOT"}, p.tok.text) {
+		p.fail("expected a value after %s; quote it when %s is meant literally", c.op, p.tok)
 	}
-	c.text = p.tok.text
-	c.present = p.tok.kind == tokWord && p.tok.text == "*"
+	c.literal, c.present = p.tok.text, p.keyword("*")
 	switch {
 	case c.present && c.op != ":":
-		return p.fail("* goes with : only")
+		p.fail("* goes with : only")
 	case c.typ == composite && c.op != ":":
-		return p.failAt(start, "%s has no value of its own: use : to ask what it has", strings.Join(c.path, "."))
-	case c.present, c.op == ":" && c.typ.isText():
-		return nil
+		p.failAt(start, "%s has no value of its own: use : to ask what it has", c.path)
+	case !c.present:
+		var problem string
+		if c.order, problem = comparers[c.typ.comparedBy(c.op)](c.literal); problem != "" {
+			p.fail("%s %s", c.path, problem)
+		}
 	}
-	if problem := c.read(c.typ); problem != "" {
-		return p.fail("%s %s", strings.Join(c.path, "."), problem)
-	}
-	return nil
 }
 
 // resolve finds the field at the end of a path.
@@ -311,19 +285,18 @@ func (p *parser) resolve(path []string) (t valueType, list int, problem string) 
 }
 
 // path reads a.b.c, where a part may be quoted: labels."app.kubernetes.io/name". It begins with the current token.
-func (p *parser) path() ([]string, error) {
+func (p *parser) path() []string {
 	start := p.tok.at
 	var parts []string
 	for p.pos = start; ; p.pos++ { // past the dot
 		part := memberForm.FindString(p.text[p.pos:])
 		if part == "" {
 			if strings.HasPrefix(p.text[p.pos:], ".") {
-				return nil, p.fail("empty part in %s", p.tok)
+				p.fail("empty part in %s", p.tok)
 			}
-			if err := p.advance(); err != nil {
-				return nil, err
-			}
-			return nil, p.fail("expected a field after the dot but found %s", p.tok)
+			p.advance()
+			p.fail("expected a field after the dot but found %s", p.tok)
+			return nil
 		}
 		parts = append(parts, unquote(part))
 		if p.pos += len(part); !strings.HasPrefix(p.text[p.pos:], ".") {
@@ -338,7 +311,8 @@ func (p *parser) path() ([]string, error) {
 	case ok:
 		parts = append(slices.Clone(full), parts[1:]...)
 	case p.message.Fields().ByJSONName(parts[0]) == nil:
-		return nil, p.failAt(start, "%q is not a field to filter by: begin with metadata, spec, status, name, namespace, labels or state", parts[0])
+		p.failAt(start, "%q is not a field to filter by: begin with metadata, spec, status, name, namespace, labels or state", parts[0])
 	}
-	return parts, p.advance()
+	p.advance()
+	return parts
 }

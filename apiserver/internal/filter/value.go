@@ -28,12 +28,17 @@ const (
 	moment
 	quantity
 	release
-	// composite values are messages and maps, which can be asked for what they have only.
+	// composite values are messages and maps. Only : applies to them.
 	composite
 )
 
-// isText tells whether : looks for a part of the text.
-func (t valueType) isText() bool { return t == text || t == key || t == release || t == moment }
+// comparedBy returns the type as which an operator compares: the operator : looks for a part of a text.
+func (t valueType) comparedBy(op string) valueType {
+	if op == ":" && (t == key || t == release || t == moment) {
+		return text
+	}
+	return t
+}
 
 func typeOf(fd protoreflect.FieldDescriptor) valueType {
 	switch fd.Kind() { //nolint:exhaustive // the others are numbers
@@ -57,43 +62,70 @@ func typeOf(fd protoreflect.FieldDescriptor) valueType {
 	return number
 }
 
-// literal is the value on the right, read once as the type of the field on the left.
-type literal struct {
-	text     string
-	number   float64
-	numeric  bool
-	moment   time.Time
-	quantity resource.Quantity
-	release  *version.Version
-	present  bool // the value *
-}
+// comparer compares a value with the literal of a comparison. comparable is false if they have no order; then only != holds.
+type comparer func(v gjson.Result) (order int, comparable bool)
 
-// read returns what is wrong with the value, or nothing.
-func (l *literal) read(t valueType) (problem string) {
-	var err error
-	switch l.number, err = strconv.ParseFloat(l.text, 64); {
-	case err == nil:
-		l.numeric = true
-	case t == number:
-		return "is compared with a number"
-	}
-	switch t {
-	case boolean:
-		if l.text != "true" && l.text != "false" {
-			return "is compared with true or false"
+// comparers read a literal once, as the type of the field. problem is empty if it can be read. Composite values are not compared.
+var comparers = map[valueType]func(literal string) (c comparer, problem string){
+	untyped: func(literal string) (comparer, string) {
+		want, err := strconv.ParseFloat(literal, 64)
+		return func(v gjson.Result) (int, bool) {
+			if v.Type == gjson.Number {
+				return cmp.Compare(v.Num, want), err == nil
+			}
+			return cmp.Compare(v.String(), literal), v.Type == gjson.String || v.IsBool()
+		}, ""
+	},
+	text: func(literal string) (comparer, string) {
+		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.String(), literal), true }, ""
+	},
+	key: func(literal string) (comparer, string) {
+		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.Str, literal), v.Type == gjson.String }, ""
+	},
+	number: func(literal string) (comparer, string) {
+		want, err := strconv.ParseFloat(literal, 64)
+		if err != nil {
+			return nil, "is compared with a number"
 		}
-	case moment:
-		if l.moment, err = time.Parse(time.RFC3339, l.text); err != nil {
-			return "is compared with a time such as \"2026-01-31T12:00:00Z\""
+		return func(v gjson.Result) (int, bool) { return cmp.Compare(v.Float(), want), true }, ""
+	},
+	boolean: func(literal string) (comparer, string) {
+		if literal != "true" && literal != "false" {
+			return nil, "is compared with true or false"
 		}
-	case quantity:
-		if l.quantity, err = resource.ParseQuantity(l.text); err != nil {
-			return "is compared with a quantity such as 500m or 2Gi"
+		return func(v gjson.Result) (int, bool) { return cmp.Compare(strconv.FormatBool(v.Bool()), literal), true }, ""
+	},
+	moment: func(literal string) (comparer, string) {
+		want, err := time.Parse(time.RFC3339, literal)
+		if err != nil {
+			return nil, "is compared with a time such as \"2026-01-31T12:00:00Z\""
 		}
-	case release:
-		l.release = parseRelease(l.text)
-	}
-	return ""
+		return func(v gjson.Result) (int, bool) {
+			at, err := time.Parse(time.RFC3339, v.Str)
+			return at.Compare(want), err == nil
+		}, ""
+	},
+	quantity: func(literal string) (comparer, string) {
+		want, err := resource.ParseQuantity(literal)
+		if err != nil {
+			return nil, "is compared with a quantity such as 500m or 2Gi"
+		}
+		return func(v gjson.Result) (int, bool) {
+			have, err := resource.ParseQuantity(cmp.Or(v.String(), "0"))
+			return have.Cmp(want), err == nil
+		}, ""
+	},
+	release: func(literal string) (comparer, string) {
+		want := parseRelease(literal)
+		return func(v gjson.Result) (int, bool) {
+			if have := parseRelease(v.Str); have != nil && want != nil {
+				order, _ := have.Compare(want.String()) // both can be read
+				return cmp.Or(order, cmp.Compare(suffix(v.Str), suffix(literal))), true
+			}
+			return cmp.Compare(v.Str, literal), v.Str == literal
+		}, ""
+	},
+	composite: func(string) (comparer, string) { return func(gjson.Result) (int, bool) { return 0, false }, "" },
 }
 
 // parseRelease reads 2.46.0, 2.50 or 2; nil for what is no version, such as nightly.
@@ -108,45 +140,5 @@ func parseRelease(text string) *version.Version {
 	return v
 }
 
-// order compares a value with the literal; comparable is false when there is no answer, which only != takes for a yes.
-func (l *literal) order(v gjson.Result, t valueType) (order int, comparable bool) {
-	switch t {
-	case untyped:
-		switch v.Type {
-		case gjson.String:
-			return cmp.Compare(v.Str, l.text), true
-		case gjson.Number:
-			return cmp.Compare(v.Num, l.number), l.numeric
-		case gjson.True, gjson.False:
-			return cmp.Compare(v.String(), l.text), true
-		}
-		return 0, false
-	case key:
-		return cmp.Compare(v.Str, l.text), v.Type == gjson.String
-	case text:
-		return cmp.Compare(v.String(), l.text), true
-	case number:
-		return cmp.Compare(v.Float(), l.number), true
-	case boolean:
-		return cmp.Compare(strconv.FormatBool(v.Bool()), l.text), true
-	case moment:
-		at, err := time.Parse(time.RFC3339, v.Str)
-		return at.Compare(l.moment), err == nil
-	case quantity:
-		if !v.Exists() {
-			return new(resource.Quantity).Cmp(l.quantity), true
-		}
-		q, err := resource.ParseQuantity(v.String())
-		return q.Cmp(l.quantity), err == nil
-	case release:
-		if have := parseRelease(v.Str); have != nil && l.release != nil {
-			order, _ := have.Compare(l.release.String()) // both can be read
-			return cmp.Or(order, cmp.Compare(suffix(v.Str), suffix(l.text))), true
-		}
-		return cmp.Compare(v.Str, l.text), v.Str == l.text
-	}
-	return 0, false
-}
-
-// suffix is what stands behind the numbers of a version, such as rc1.
+// suffix is the part of a version behind its numbers, such as rc1.
 func suffix(text string) string { return strings.TrimLeft(text, "v0123456789.") }

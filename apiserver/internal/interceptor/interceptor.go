@@ -23,10 +23,10 @@ type Call struct {
 	info   *grpc.StreamServerInfo
 }
 
-// Interceptor is one step of the chain, for both kinds of calls. It calls next with the context that is meant for what is further in.
+// Interceptor is one step of the chain, for both kinds of calls. It calls next with the context for the inner steps.
 type Interceptor func(ctx context.Context, c *Call, next func(context.Context) error) error
 
-// Chain makes one step of a list, outermost first.
+// Chain joins a list of steps into one, outermost first.
 func Chain(list []Interceptor) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		for _, step := range slices.Backward(list) {
@@ -92,7 +92,7 @@ func Deadline(d time.Duration, long func(method string) bool) Interceptor {
 // Translator makes a status of an error; masked says that the status hides what went wrong. It is rpcstatus.Table's Status.
 type Translator func(err error, requestID string) (st *status.Status, masked bool)
 
-// Errors translates the errors of everything further in. What the client is not shown is logged here.
+// Errors translates the errors of the inner steps. It logs errors whose text is not returned to the client.
 func Errors(translate Translator) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		id := RequestIDFrom(ctx)

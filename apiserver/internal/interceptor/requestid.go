@@ -37,7 +37,7 @@ func RequestIDFrom(ctx context.Context) string {
 	return id
 }
 
-// UsableRequestID tells whether an id from a client may be logged and echoed.
+// UsableRequestID reports whether an id from a client may be logged and echoed.
 func UsableRequestID(id string) bool {
 	return id != "" && len(id) <= maxRequestID && !strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' })
 }

@@ -1,5 +1,5 @@
-// Package relay passes HTTP requests on to another server, WebSockets included, and the answers back. The gateway has one such way, for dashboards and for
-// the paths of the Kubernetes API, so that what must not pass is listed once.
+// Package relay passes HTTP requests on to another server, WebSockets included, and the answers back. Dashboards and the paths of the Kubernetes API share it,
+// so that the headers that may pass are listed once.
 package relay
 
 import (
@@ -21,7 +21,7 @@ const (
 	bodyTime = 10 * time.Minute
 )
 
-// Target is where a request goes, and what may pass. URL and Transport are required.
+// Target is the destination of a request, with the rules for its headers. URL and Transport are required.
 type Target struct {
 	// URL of the request, complete.
 	URL *url.URL
@@ -124,7 +124,7 @@ func confine(h http.Header) {
 	h.Set("Content-Security-Policy", "sandbox")
 }
 
-// leadsAway tells whether browsers take a Location for another host.
+// leadsAway reports whether a browser would follow a Location to another host.
 func leadsAway(location string) bool {
 	u, err := url.Parse(location)
 	return err != nil || u.Host != "" || u.Scheme != "" || strings.ContainsAny(location, "\\\t\r\n")

@@ -11,17 +11,17 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// Find returns an object for a caller who may get it, for methods that do more than this package does.
+// Find returns an object for a caller who may get it, for methods of other packages.
 func (r *Resource) Find(ctx context.Context, namespace, name string) (*store.Item, error) {
 	return r.find(ctx, &raygatev2.GetClusterRequest{Namespace: namespace, Name: name}, "get")
 }
 
-// Answer fills in resp with an object that was found or made.
+// Answer fills in resp with an object.
 func (r *Resource) Answer(ctx context.Context, resp proto.Message, item *store.Item) error {
 	return r.answer(ctx, resp, true, item)
 }
 
-// Make creates an object that the gateway has made for the caller, and returns it as stored.
+// Make creates an object that the gateway composed for the caller, and returns it as stored.
 func (r *Resource) Make(ctx context.Context, tree map[string]any, dryRun bool) (*store.Item, error) {
 	data, err := json.Marshal(tree)
 	if err != nil {
@@ -41,9 +41,9 @@ func (r *Resource) Make(ctx context.Context, tree map[string]any, dryRun bool) (
 	return st.Create(ctx, &store.Object{Object: tree}, store.CreateOptions{WriteOptions: store.WriteOptions{DryRun: dryRun}})
 }
 
-// Modify changes an object that is there by do, which may be called again when somebody else has changed it meanwhile, and returns it as stored.
+// Modify changes an existing object by do, which is called again after a conflict, and returns it as stored.
 func (r *Resource) Modify(ctx context.Context, namespace, name string, do func(tree map[string]any) error) (*store.Item, error) {
-	in, err := r.begin(ctx, &raygatev2.SuspendClusterRequest{Namespace: namespace, Name: name})
+	in, err := r.begin(ctx, &raygatev2.SuspendClusterRequest{Namespace: namespace, Name: name}, noObject)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +62,7 @@ func (r *Resource) Page(ctx context.Context, o store.ListOptions) (*store.Page, 
 			return nil, err
 		}
 	}
-	if err := r.authorize(ctx, "list", o.Namespace, ""); err != nil {
-		return nil, err
-	}
-	st, err := r.In(o.Namespace)
+	st, err := r.storeFor(ctx, o.Namespace, "", "list")
 	if err != nil {
 		return nil, err
 	}

@@ -35,10 +35,12 @@ const (
 	logBytes = 1000
 )
 
-// evidence is what a diagnosis is made of, and the findings so far.
+// evidence is the input of a diagnosis, and its findings so far.
 type evidence struct {
 	*Resource
-	item     *store.Item
+	item *store.Item
+	// object is the item as the rules see it, cluster the cluster that it is or has.
+	object   validation.Object
 	cluster  *rayv1.RayCluster
 	pods     []corev1.Pod
 	events   []corev1.Event
@@ -47,12 +49,12 @@ type evidence struct {
 	byText map[string]int
 	// log returns the last lines of a container that has ended.
 	log func(pod, container string) string
-	// dashboard asks the one behind a Service whether it is there. Nil means that nobody asks.
+	// dashboard returns an error if the one behind a Service does not answer. Nil means that it is not asked.
 	dashboard func(service string) error
 }
 
-// Diagnose says in resp whether a cluster is ready, and why not: the most decisive finding first. The cluster is read from the cache, Pods, events and
-// logs with the caller's credentials; what the caller may not read is left out.
+// Diagnose puts into resp whether a cluster is ready, and why not: the most decisive finding first. The cluster comes from the cache; Pods, events and logs are
+// read with the caller's credentials, and left out if the caller may not read them.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
 	ready, findings, err := r.diagnose(ctx, req)
 	if err != nil {
@@ -66,56 +68,53 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 }
 
 func (r *Resource) diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, typed, err := r.subject(ctx, req)
+	e, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
-	e, err := r.gather(ctx, item, typed.(*rayv1.RayCluster))
-	if err != nil {
+	e.cluster = e.object.(*rayv1.RayCluster)
+	if err := e.gather(ctx); err != nil {
 		return false, nil, err
 	}
 	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
-	e.look()
+	e.check()
 	return ready, e.findings, nil
 }
 
-// subject returns the object that a diagnosis is about, as it is stored and as rules look at it.
-func (r *Resource) subject(ctx context.Context, req target) (*store.Item, validation.Object, error) {
+// evidenceOf returns the evidence of an object itself.
+func (r *Resource) evidenceOf(ctx context.Context, req target) (*evidence, error) {
 	item, err := r.find(ctx, req, "get")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	typed, err := r.typedOf(item.JSON())
-	return item, typed, err
+	object, err := r.typedOf(item.JSON())
+	return &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}, err
 }
 
-// gather reads the evidence about an object that is, or has, a cluster.
-func (r *Resource) gather(ctx context.Context, item *store.Item, cluster *rayv1.RayCluster) (*evidence, error) {
-	e := &evidence{Resource: r, item: item, cluster: cluster, byText: map[string]int{}}
-	var err error
-	if e.pods, err = r.pods(ctx, e.item); err != nil {
-		return nil, err
+// gather reads Pods and events, and prepares to read logs and to ask the dashboard.
+func (e *evidence) gather(ctx context.Context) (err error) {
+	if e.pods, err = e.Resource.pods(ctx, e.item); err != nil {
+		return err
 	}
 	if err := e.readEvents(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	logs := 0
 	e.log = func(pod, container string) string {
 		if logs++; logs > maxLogs {
 			return ""
 		}
-		o := &corev1.PodLogOptions{Container: container, Previous: true, TailLines: new(int64(logLines)), LimitBytes: new(int64(logBytes))}
-		raw, err := logsOf(ctx, r, e.item.Namespace, pod, o)
-		if err != nil {
-			o.Previous = false // it has ended for the first time, and has not been started again
-			if raw, err = logsOf(ctx, r, e.item.Namespace, pod, o); err != nil {
-				return ""
+		o := &corev1.PodLogOptions{Container: container, TailLines: new(int64(logLines)), LimitBytes: new(int64(logBytes))}
+		for _, o.Previous = range []bool{true, false} { // a container that has ended for the first time has no previous log
+			raw, err := e.Core.Get().Namespace(e.item.Namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, scheme.ParameterCodec).Do(ctx).Raw()
+			if err == nil {
+				return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
 			}
 		}
-		return strings.TrimSpace(strings.ToValidUTF8(string(raw), "\uFFFD"))
+		return ""
 	}
-	e.dashboard = func(service string) error { return r.askDashboard(ctx, e.item.Namespace, service) }
-	return e, nil
+	e.dashboard = func(service string) error { return e.askDashboard(ctx, e.item.Namespace, service) }
+	return nil
 }
 
 // readEvents reads the warnings about the object and its Pods.
@@ -132,22 +131,24 @@ func (e *evidence) readEvents(ctx context.Context) (err error) {
 	return err
 }
 
-// look goes through the places where something may be wrong, the most decisive first.
-func (e *evidence) look() {
-	for _, at := range []func(*evidence){
-		(*evidence).lookAtIntent, (*evidence).lookAtRules, (*evidence).lookAtOperator, (*evidence).lookAtCreation, (*evidence).lookAtClusterDevices,
-		(*evidence).lookAtHead, (*evidence).lookAtPods, (*evidence).lookAtDashboard, (*evidence).lookAtEvents, (*evidence).lookAtConditions,
-		(*evidence).lookAtDeviceWarnings,
-	} {
-		at(e)
+// check finds what is wrong with a cluster, the most decisive first.
+func (e *evidence) check() {
+	e.checkIntent("cluster", "the cluster has no Pods")
+	e.checkRules()
+	if !Observed(e.item) && len(e.findings) == 0 {
+		e.addNotObserved()
 	}
+	e.checkCreation()
+	e.checkDevices(e.cluster)
+	e.checkHead()
+	e.checkPods()
+	e.checkDashboard()
+	e.checkEvents()
+	e.checkConditions()
+	e.checkDeviceWarnings()
 }
 
-func logsOf(ctx context.Context, r *Resource, namespace, pod string, o *corev1.PodLogOptions) ([]byte, error) {
-	return r.Core.Get().Namespace(namespace).Resource("pods").Name(pod).SubResource("log").VersionedParams(o, scheme.ParameterCodec).Do(ctx).Raw()
-}
-
-// add adds a finding. One that was found before on another object of the kind is counted there.
+// add adds a finding. If another object has the same one already, that one says so.
 func (e *evidence) add(severity, reason, kind, name, remedy, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	key := reason + "\x00" + strings.ReplaceAll(message, name, "")
@@ -166,38 +167,40 @@ func (e *evidence) add(severity, reason, kind, name, remedy, format string, args
 	})
 }
 
-func (e *evidence) addCluster(severity, reason, remedy, format string, args ...any) {
-	e.add(severity, reason, clusterKind, e.item.Name, remedy, format, args...)
+// addSelf adds a finding about the object itself.
+func (e *evidence) addSelf(severity, reason, remedy, format string, args ...any) {
+	e.add(severity, reason, e.item.Kind, e.item.Name, remedy, format, args...)
 }
 
-// lookAtIntent finds what is as somebody wanted it.
-func (e *evidence) lookAtIntent() {
+func (e *evidence) addNotObserved() {
+	e.addSelf(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
+}
+
+// checkIntent finds a state that somebody asked for. noun is the kind in messages, suspended the effect of spec.suspend; empty for a kind that has its own
+// findings about it.
+func (e *evidence) checkIntent(noun, suspended string) {
 	if e.item.DeletionTimestamp != nil {
-		e.addCluster(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the cluster is being deleted; held by finalizers %v", e.item.Finalizers)
+		e.addSelf(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the %s is being deleted; held by finalizers %v", noun, e.item.Finalizers)
 	}
-	if by := e.cluster.Spec.ManagedBy; by != nil && *by != rayv1.ManagedByKubeRayOperator {
-		e.addCluster(severityInfo, "ManagedElsewhere", "see that controller", "the cluster is managed by %s, not by the operator here", *by)
+	if by := e.item.At("spec.managedBy").Str; by != "" && by != rayv1.ManagedByKubeRayOperator {
+		e.addSelf(severityInfo, "ManagedElsewhere", "see that controller", "the %s is managed by %s, not by the operator here", noun, by)
 	}
-	if e.cluster.Spec.Suspend != nil && *e.cluster.Spec.Suspend {
-		e.addCluster(severityInfo, "Suspended", "resume it", "spec.suspend is true: the cluster has no Pods")
-	}
-}
-
-// lookAtRules finds what the operator refuses.
-func (e *evidence) lookAtRules() {
-	if errs := e.Checks.Create(e.cluster, e.Validation).Errors; len(errs) > 0 {
-		e.addCluster(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
+	if suspended != "" && e.item.At("spec.suspend").Bool() {
+		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: %s", suspended)
 	}
 }
 
-func (e *evidence) lookAtOperator() {
-	if !Observed(e.item) && len(e.findings) == 0 {
-		e.addCluster(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
+// checkRules finds errors for which the operator refuses the object, and returns whether there are any.
+func (e *evidence) checkRules() bool {
+	errs := e.Checks.Create(e.object, e.Validation).Errors
+	if len(errs) > 0 {
+		e.addSelf(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
 	}
+	return len(errs) > 0
 }
 
-// lookAtCreation finds what keeps Pods from being made: quota, admission, a missing ServiceAccount.
-func (e *evidence) lookAtCreation() {
+// checkCreation finds reasons why Pods cannot be created: quota, admission, a missing ServiceAccount.
+func (e *evidence) checkCreation() {
 	if status, reason, message := ConditionOf(e.item, rayv1.RayClusterReplicaFailure); status == "True" {
 		finding, remedy := "PodsRefused", "change what is refused, or ask who refuses it"
 		switch {
@@ -213,35 +216,35 @@ func (e *evidence) lookAtCreation() {
 		case strings.Contains(message, "admission webhook"):
 			finding = "AdmissionRefused"
 		}
-		e.addCluster(severityError, finding, remedy, "%s: %s", reason, message)
+		e.addSelf(severityError, finding, remedy, "%s: %s", reason, message)
 	}
 }
 
-func (e *evidence) lookAtHead() {
+func (e *evidence) checkHead() {
 	if len(e.findings) > 0 || e.item.DeletionTimestamp != nil {
 		return
 	}
 	if !slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return isHead(&p) && p.DeletionTimestamp == nil }) {
-		e.addCluster(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
+		e.addSelf(severityError, "HeadPodMissing", "see the events of the cluster and the log of the operator", "there is no head Pod")
 	}
 }
 
-// lookAtEvents finds what Pods say only by events.
-func (e *evidence) lookAtEvents() {
+// checkEvents finds problems of Pods that only events report.
+func (e *evidence) checkEvents() {
 	for i := range e.events {
 		ev := &e.events[i]
 		kind, name := ev.InvolvedObject.Kind, ev.InvolvedObject.Name
 		if kind == "Pod" && e.podIsReady(name) {
-			continue // it has been overcome
+			continue // the problem has passed
 		}
 		switch ev.Reason {
 		case "FailedMount", "FailedAttachVolume":
 			e.add(severityError, "VolumeMissing", kind, name, "create what the volume refers to, or remove the volume", "%s", ev.Message)
 		case "Unhealthy":
 			e.add(severityWarning, "ProbeFailing", kind, name, "see the log of the container", "%s", ev.Message)
-		case "FailedScheduling": // said by the Pod's condition, and better
+		case "FailedScheduling": // the condition of the Pod says it better
 		case "FailedToCreateHeadPod", "FailedToCreateWorkerPod":
-			e.lookAtRefusal(ev)
+			e.checkRefusal(ev)
 		default:
 			if kind == e.item.Kind && strings.HasPrefix(ev.Reason, "Failed") {
 				e.add(severityWarning, ev.Reason, kind, name, "", "%s", ev.Message)
@@ -269,12 +272,12 @@ func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodConditio
 	return corev1.PodCondition{}
 }
 
-// lookAtConditions takes the operator's word for what nothing else has told.
-func (e *evidence) lookAtConditions() {
+// checkConditions finds problems that the operator reports and nothing else does.
+func (e *evidence) checkConditions() {
 	for _, name := range []string{rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterStalled} {
 		status, reason, message := ConditionOf(e.item, name)
 		if status == "True" && (name != rayv1.RayClusterStalled || len(e.findings) == 0) {
-			e.addCluster(severityError, reason, "", "%s", message)
+			e.addSelf(severityError, reason, "", "%s", message)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // dashboardTime bounds the one question to a dashboard.
 const dashboardTime = 3 * time.Second
 
-// lookAtDashboard finds a dashboard that does not answer although its head is ready; without it no job is submitted and no service deployed.
-func (e *evidence) lookAtDashboard() {
+// checkDashboard finds a dashboard that does not answer although its head is ready; without it no job is submitted and no service deployed.
+func (e *evidence) checkDashboard() {
 	service := e.cluster.Status.Head.ServiceName
 	if service == "" || e.item.DeletionTimestamp != nil || e.dashboard == nil {
 		return

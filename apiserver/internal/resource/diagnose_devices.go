@@ -21,12 +21,9 @@ func ofDevices(message string) bool {
 	return strings.Contains(message, `"devices.pod.ray.io"`) || strings.Contains(message, `"devices-check.pod.ray.io"`)
 }
 
-// lookAtClusterDevices finds Pods that device admission would refuse.
-func (e *evidence) lookAtClusterDevices() { e.lookAtDevices(e.cluster) }
-
-// lookAtDevices plans the Pods of a Ray object as device admission does. One that was refused already is named by lookAtCreation. Pods that are there have
-// passed it; the next of their group will not.
-func (e *evidence) lookAtDevices(object runtime.Object) {
+// checkDevices finds Pods that device admission would refuse: it plans those of a Ray object in the same way. checkCreation reports Pods that were refused
+// already. Existing Pods have passed; the next ones of their group will not.
+func (e *evidence) checkDevices(object runtime.Object) {
 	if e.Devices == nil || e.item.DeletionTimestamp != nil {
 		return
 	}
@@ -41,8 +38,8 @@ func (e *evidence) lookAtDevices(object runtime.Object) {
 	}
 }
 
-// lookAtDeviceWarnings finds what device admission warns of. Whether the operator tells the autoscaler about devices is not known here.
-func (e *evidence) lookAtDeviceWarnings() {
+// checkDeviceWarnings finds warnings of device admission. Whether the operator gives devices to the autoscaler is not known here.
+func (e *evidence) checkDeviceWarnings() {
 	if e.Devices == nil || e.item.DeletionTimestamp != nil {
 		return
 	}
@@ -58,8 +55,8 @@ func (e *evidence) runs(group string) bool {
 	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return p.Labels[rayv1.LabelGroup] == group })
 }
 
-// lookAtRefusal finds in an event a Pod that could not be created, unless the condition tells it already.
-func (e *evidence) lookAtRefusal(ev *corev1.Event) {
+// checkRefusal finds in an event a Pod that could not be created, unless the condition reports it.
+func (e *evidence) checkRefusal(ev *corev1.Event) {
 	reason, remedy := ev.Reason, ""
 	if ofDevices(ev.Message) {
 		reason, remedy = refusedDevices, remedyDevices

@@ -14,89 +14,70 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // labelQueue is Kueue's label of what waits in a queue.
 const labelQueue = "kueue.x-k8s.io/queue-name"
 
-// jobEvidence is what a diagnosis of a RayJob is made of.
+// jobEvidence is the input of a diagnosis of a RayJob.
 type jobEvidence struct {
 	*evidence
 	job *rayv1.RayJob
 }
 
-// DiagnoseJob says whether a RayJob runs or has ended well, and why not: the most decisive finding first. clusters are asked about the cluster that
-// it waits for or runs on.
+// DiagnoseJob returns whether a RayJob runs or has succeeded, and why not: the most decisive finding first. clusters diagnoses the cluster that it waits for
+// or runs on.
 func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, typed, err := r.subject(ctx, req)
+	self, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
-	job, cluster := typed.(*rayv1.RayJob), &rayv1.RayCluster{}
+	job := self.object.(*rayv1.RayJob)
 	if job.Spec.RayClusterSpec != nil {
-		cluster.Spec = *job.Spec.RayClusterSpec
+		self.cluster.Spec = *job.Spec.RayClusterSpec
 	}
-	e := &jobEvidence{job: job}
-	if e.evidence, err = r.gather(ctx, item, cluster); err != nil {
+	if err := self.gather(ctx); err != nil {
 		return false, nil, err
 	}
-	state := job.Status.JobDeploymentStatus
-	e.lookAtIntent()
-	e.lookAtRules(r)
+	e, state := &jobEvidence{self, job}, job.Status.JobDeploymentStatus
+	e.checkIntent()
+	e.checkRules()
 	if name := job.Status.RayClusterName; name == "" && !state.IsTerminal() {
-		e.lookAtDevices(job) // else its cluster is asked
+		e.checkDevices(job) // else its cluster is asked
 	}
-	e.lookAtEnd()
-	e.lookAtPods(job.Status.Reason == rayv1.AppFailed)
-	e.lookAtEvents()
+	e.checkEnd()
+	e.checkPods(job.Status.Reason == rayv1.AppFailed)
+	e.checkEvents()
 	if name := job.Status.RayClusterName; name != "" && !state.IsTerminal() {
-		if err := e.lookAtCluster(ctx, clusters, name); err != nil {
+		if err := e.checkCluster(ctx, clusters, name); err != nil {
 			return false, nil, err
 		}
 	}
-	e.lookAtProgress()
+	e.checkProgress()
 	runs := state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew
 	return runs || state == rayv1.JobDeploymentStatusComplete, e.findings, nil
 }
 
-// addSelf adds a finding about the object itself.
-func (e *evidence) addSelf(severity, reason, remedy, format string, args ...any) {
-	e.add(severity, reason, e.item.Kind, e.item.Name, remedy, format, args...)
-}
-
-func (e *evidence) lookAtDeletion() {
-	if e.item.DeletionTimestamp != nil {
-		e.addSelf(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "it is being deleted; held by finalizers %v", e.item.Finalizers)
+func (e *jobEvidence) checkIntent() {
+	queue, idle := e.item.Labels[labelQueue], "the job does not run"
+	if queue != "" {
+		idle = ""
 	}
-}
-
-// lookAtIntent finds what is as somebody wanted it.
-func (e *jobEvidence) lookAtIntent() {
-	e.lookAtDeletion()
-	if by := e.job.Spec.ManagedBy; by != nil && *by != rayv1.ManagedByKubeRayOperator {
-		e.addSelf(severityInfo, "ManagedElsewhere", "see that controller", "the job is managed by %s, not by the operator here", *by)
-	}
-	if queue := e.item.Labels[labelQueue]; e.job.Spec.Suspend && queue != "" {
+	e.evidence.checkIntent("job", idle)
+	if queue != "" && e.job.Spec.Suspend {
 		e.addSelf(severityInfo, "Queued", "see the Workload that Kueue has made for the job", "Kueue has not admitted the job to queue %s, and keeps it suspended", queue)
-	} else if e.job.Spec.Suspend {
-		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: the job does not run")
 	}
 }
 
-// lookAtRules finds what the operator refuses.
-func (e *jobEvidence) lookAtRules(r *Resource) {
-	if st := e.job.Status; st.JobDeploymentStatus.IsTerminal() {
-		return
-	} else if errs := r.Checks.Create(e.job, r.Validation).Errors; len(errs) > 0 {
-		e.addSelf(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
-	} else if st.JobDeploymentStatus == rayv1.JobDeploymentStatusValidationFailed {
+func (e *jobEvidence) checkRules() {
+	st := &e.job.Status
+	if !st.JobDeploymentStatus.IsTerminal() && !e.evidence.checkRules() && st.JobDeploymentStatus == rayv1.JobDeploymentStatusValidationFailed {
 		e.addSelf(severityError, "InvalidSpec", "correct what the message names", "%s", st.Message)
 	}
 }
 
-// failures are the reasons of the operator, with what they mean here.
+// failures maps the operator's reasons to those of findings.
 var failures = map[rayv1.JobFailedReason]struct{ reason, remedy string }{
 	rayv1.AppFailed:                                        {"EntrypointFailed", "see the log of the job"},
 	rayv1.SubmissionFailed:                                 {"SubmissionFailed", "see the log of the submitter"},
@@ -106,8 +87,8 @@ var failures = map[rayv1.JobFailedReason]struct{ reason, remedy string }{
 	rayv1.JobDeploymentStatusTransitionGracePeriodExceeded: {"SubmitterLate", "see the log of the submitter"},
 }
 
-// lookAtEnd finds how the job, or its last attempt, ended.
-func (e *jobEvidence) lookAtEnd() {
+// checkEnd finds how the job, or its last attempt, ended.
+func (e *jobEvidence) checkEnd() {
 	st := &e.job.Status
 	known, ok := failures[st.Reason]
 	switch {
@@ -122,8 +103,8 @@ func (e *jobEvidence) lookAtEnd() {
 	}
 }
 
-// lookAtProgress finds what the job waits for.
-func (e *jobEvidence) lookAtProgress() {
+// checkProgress finds what the job waits for.
+func (e *jobEvidence) checkProgress() {
 	st := &e.job.Status
 	switch st.JobDeploymentStatus {
 	case rayv1.JobDeploymentStatusNew:
@@ -144,24 +125,24 @@ func (e *jobEvidence) lookAtProgress() {
 	}
 }
 
-// lookAtPods leaves out a submitter that failed because the job did.
-func (e *jobEvidence) lookAtPods(jobFailed bool) {
+// checkPods leaves out a submitter that failed because the job did.
+func (e *jobEvidence) checkPods(jobFailed bool) {
 	if e.job.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusComplete {
 		return
 	}
 	if jobFailed {
 		e.pods = slices.DeleteFunc(e.pods, func(p corev1.Pod) bool { return submits(&p, "") })
 	}
-	e.evidence.lookAtPods()
+	e.evidence.checkPods()
 }
 
-// submits tells whether a container, or without a name a Pod, is there to submit a job.
+// submits reports whether a container, or without a name a Pod, submits a job.
 func submits(p *corev1.Pod, container string) bool {
 	return container == rayv1.ContainerJobSubmitter || p.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob" && p.Labels[rayv1.LabelNodeType] == ""
 }
 
-// lookAtCluster adds what is wrong with a cluster of the object.
-func (e *evidence) lookAtCluster(ctx context.Context, clusters *Resource, name string) error {
+// checkCluster adds what is wrong with a cluster of the object.
+func (e *evidence) checkCluster(ctx context.Context, clusters *Resource, name string) error {
 	_, found, err := clusters.diagnose(ctx, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -179,38 +160,32 @@ func (e *evidence) lookAtCluster(ctx context.Context, clusters *Resource, name s
 	return nil
 }
 
-// late is how long after its time a run may be made.
+// late is how long after its scheduled time a run may be created.
 const late = 2 * time.Minute
 
-// DiagnoseCronJob says whether a RayCronJob will make RayJobs, and why not. jobs are asked about the last one.
+// DiagnoseCronJob returns whether a RayCronJob will create RayJobs, and why not. jobs finds the last one.
 func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, typed, err := r.subject(ctx, req)
+	e, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
-	cj := typed.(*rayv1.RayCronJob)
-	e, err := r.gather(ctx, item, &rayv1.RayCluster{})
-	if err != nil {
+	if err := e.gather(ctx); err != nil {
 		return false, nil, err
 	}
-	e.lookAtDeletion()
-	if cj.Spec.Suspend != nil && *cj.Spec.Suspend {
-		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: no RayJobs are made")
-	}
-	if errs := r.Checks.Create(cj, r.Validation).Errors; len(errs) > 0 {
-		e.addSelf(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
-	}
+	cj := e.object.(*rayv1.RayCronJob)
+	e.checkIntent("cron job", "no RayJobs are made")
+	e.checkRules()
 	if len(e.findings) == 0 {
-		e.lookAtSchedule(cj)
+		e.checkSchedule(cj)
 	}
 	ready = len(e.findings) == 0
-	e.lookAtDevices(cj)
-	e.lookAtEvents()
-	return ready, e.findings, e.lookAtLastRun(ctx, jobs)
+	e.checkDevices(cj)
+	e.checkEvents()
+	return ready, e.findings, e.checkLastRun(ctx, jobs)
 }
 
-// lookAtSchedule finds a run that is due and has not been made. The zone that counts where none is given is the operator's.
-func (e *evidence) lookAtSchedule(cj *rayv1.RayCronJob) {
+// checkSchedule finds a run that is due and was not created. Without a time zone that of the operator counts, which is taken to be UTC.
+func (e *evidence) checkSchedule(cj *rayv1.RayCronJob) {
 	zone, base := time.UTC, cj.CreationTimestamp.Time
 	if cj.Spec.TimeZone != nil {
 		if named, err := time.LoadLocation(*cj.Spec.TimeZone); err == nil {
@@ -220,7 +195,7 @@ func (e *evidence) lookAtSchedule(cj *rayv1.RayCronJob) {
 	if last := cj.Status.LastScheduleTime; last != nil {
 		base = last.Time
 	}
-	schedule, err := cron.ParseStandard(cj.Spec.Schedule) // the rules have read it before
+	schedule, err := cron.ParseStandard(cj.Spec.Schedule) // the rules have checked it
 	if err != nil {
 		return
 	}
@@ -229,25 +204,17 @@ func (e *evidence) lookAtSchedule(cj *rayv1.RayCronJob) {
 	}
 }
 
-// lookAtLastRun finds that the newest RayJob failed.
-func (e *evidence) lookAtLastRun(ctx context.Context, jobs *Resource) error {
-	err := jobs.authorize(ctx, "list", e.item.Namespace, "")
+// checkLastRun finds that the newest RayJob failed.
+func (e *evidence) checkLastRun(ctx context.Context, jobs *Resource) error {
+	order, _ := store.ParseOrder("createTime desc")
+	page, err := jobs.Page(ctx, store.ListOptions{
+		Selection: store.Selection{Namespace: e.item.Namespace, Selector: labels.SelectorFromSet(labels.Set{rayv1.LabelCronJobName: e.item.Name})},
+		PageSize:  1, OrderBy: order,
+	})
 	if apierrors.IsForbidden(err) {
 		jobs.Warn(ctx, fmt.Sprintf("RayJobs are left out: %v", err))
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	st, err := jobs.In(e.item.Namespace)
-	if err != nil {
-		return err
-	}
-	order, _ := store.ParseOrder("createTime desc")
-	page, err := st.List(ctx, store.ListOptions{
-		Selection: store.Selection{Namespace: e.item.Namespace, Selector: labels.SelectorFromSet(labels.Set{rayv1.LabelCronJobName: e.item.Name})},
-		PageSize:  1, OrderBy: order,
-	})
 	if err != nil {
 		return err
 	}

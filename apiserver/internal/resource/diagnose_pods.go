@@ -8,19 +8,19 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// lookAtPods finds what is wrong with Pods, the head first: the others wait for it.
-func (e *evidence) lookAtPods() {
+// checkPods finds what is wrong with Pods, the head first: the others wait for it.
+func (e *evidence) checkPods() {
 	for _, head := range []bool{true, false} {
 		for i := range e.pods {
 			p := &e.pods[i]
 			if isHead(p) == head {
-				e.lookAtPod(p)
+				e.checkPod(p)
 			}
 		}
 	}
 }
 
-func (e *evidence) lookAtPod(p *corev1.Pod) {
+func (e *evidence) checkPod(p *corev1.Pod) {
 	if c := conditionOf(p, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
 		reason, remedy := "Unschedulable", "ask for less, add nodes, or see taints and selectors"
 		if strings.Contains(c.Message, "persistentvolumeclaim") {
@@ -37,10 +37,10 @@ func (e *evidence) lookAtPod(p *corev1.Pod) {
 			e.add(severityInfo, "WaitingForHead", "Pod", p.Name, "see what keeps the head from being ready", "the worker waits for the head to be ready")
 			continue
 		}
-		e.lookAtContainer(p, s)
+		e.checkContainer(p, s)
 	}
 	for i := range p.Status.ContainerStatuses {
-		e.lookAtContainer(p, &p.Status.ContainerStatuses[i])
+		e.checkContainer(p, &p.Status.ContainerStatuses[i])
 	}
 }
 
@@ -55,7 +55,7 @@ var waitingReasons = map[string]struct{ reason, remedy string }{
 	"RunContainerError":          {"ContainerNotCreated", "see the command and the image of the container"},
 }
 
-func (e *evidence) lookAtContainer(p *corev1.Pod, s *corev1.ContainerStatus) {
+func (e *evidence) checkContainer(p *corev1.Pod, s *corev1.ContainerStatus) {
 	ended := s.State.Terminated
 	if w := s.State.Waiting; w != nil {
 		if known, ok := waitingReasons[w.Reason]; ok {

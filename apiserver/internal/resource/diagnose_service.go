@@ -12,49 +12,50 @@ import (
 	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// serviceEvidence is what a diagnosis of a RayService is made of.
+// serviceEvidence is the input of a diagnosis of a RayService.
 type serviceEvidence struct {
 	*evidence
 	service *rayv1.RayService
 }
 
-// DiagnoseService says whether a RayService serves requests, and why not or what its upgrade waits for: the most decisive finding first. clusters are
-// asked about the clusters that it uses.
+// DiagnoseService returns whether a RayService serves requests, and why not or what its upgrade waits for: the most decisive finding first. clusters diagnoses
+// the clusters that it uses.
 func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
-	item, typed, err := r.subject(ctx, req)
+	self, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
 	}
-	rs := typed.(*rayv1.RayService)
-	e := &serviceEvidence{service: rs, evidence: &evidence{Resource: r, item: item, cluster: &rayv1.RayCluster{Spec: rs.Spec.RayClusterSpec}, byText: map[string]int{}}}
+	rs := self.object.(*rayv1.RayService)
+	self.cluster.Spec = rs.Spec.RayClusterSpec
+	e := &serviceEvidence{self, rs}
 	ready = e.is(rayv1.RayServiceReady)
-	e.lookAtIntent()
-	e.lookAtRules()
+	e.checkIntent()
+	e.checkRules()
 	if len(e.used()) == 0 {
-		e.lookAtDevices(rs) // else its clusters are asked
+		e.checkDevices(rs) // else its clusters are asked
 	}
-	e.lookAtTimeout()
-	e.lookAtStall()
+	e.checkConditions()
 	for _, of := range e.used() {
-		if err := e.lookAtCluster(ctx, clusters, of.RayClusterName); err != nil {
+		if err := e.checkCluster(ctx, clusters, of.RayClusterName); err != nil {
 			return false, nil, err
 		}
-		e.lookAtApplications(of)
+		e.checkApplications(of)
 	}
-	e.lookAtRouting()
-	e.lookAtEndpoints()
-	e.lookAtUpgrade()
+	if c := e.condition(rayv1.RayServiceGatewayReady); c != nil && c.Status != metav1.ConditionTrue && c.Reason != rayv1.ReasonGatewayAPIMissing {
+		e.addSelf(severityWarning, c.Reason, "see the status of the Gateway and the HTTPRoute, and the controller of the GatewayClass", "%s", c.Message)
+	}
+	e.checkEndpoints()
+	e.checkUpgrade()
 	if !ready || e.is(rayv1.RayServiceStalled) { // else they are about what was overcome
 		if err := e.readEvents(ctx); err != nil {
 			return false, nil, err
 		}
-		e.lookAtEvents()
+		e.checkEvents()
 	}
-	e.lookAtSilence(ready)
+	e.checkSilence(ready)
 	return ready, e.findings, nil
 }
 
@@ -67,16 +68,7 @@ func (e *serviceEvidence) is(kind string) bool {
 	return meta.IsStatusConditionTrue(e.service.Status.Conditions, kind)
 }
 
-// because is the message of a condition with the reason, and whether there is one.
-func (e *serviceEvidence) because(kind, reason string) (string, bool) {
-	c := e.condition(kind)
-	if c == nil || c.Reason != reason {
-		return "", false
-	}
-	return c.Message, true
-}
-
-// used are the parts of the status about clusters, the one that users reach first.
+// used returns the parts of the status about clusters, the one that serves requests first.
 func (e *serviceEvidence) used() []*rayv1.RayServiceStatus {
 	st := &e.service.Status
 	return slices.DeleteFunc([]*rayv1.RayServiceStatus{&st.ActiveServiceStatus, &st.PendingServiceStatus}, func(of *rayv1.RayServiceStatus) bool {
@@ -84,12 +76,8 @@ func (e *serviceEvidence) used() []*rayv1.RayServiceStatus {
 	})
 }
 
-// lookAtIntent finds what is as somebody wanted it.
-func (e *serviceEvidence) lookAtIntent() {
-	e.lookAtDeletion()
-	if by := e.service.Spec.ManagedBy; by != nil && *by != rayv1.ManagedByKubeRayOperator {
-		e.addSelf(severityInfo, "ManagedElsewhere", "see that controller", "the service is managed by %s, not by the operator here", *by)
-	}
+func (e *serviceEvidence) checkIntent() {
+	e.evidence.checkIntent("service", "")
 	switch suspended, suspending := e.is(rayv1.RayServiceSuspended), e.is(rayv1.RayServiceSuspending); {
 	case suspending && !e.service.Spec.Suspend:
 		e.addSelf(severityInfo, "Suspending", "wait: it is resumed when all is deleted", "the service is being suspended to the end before it is resumed")
@@ -102,47 +90,51 @@ func (e *serviceEvidence) lookAtIntent() {
 	}
 }
 
-// lookAtRules finds what the operator refuses.
-func (e *serviceEvidence) lookAtRules() {
-	if errs := e.Checks.Create(e.service, e.Validation).Errors; len(errs) > 0 {
-		e.addSelf(severityError, "InvalidSpec", "correct these fields", "%s", validation.Summary(errs))
-	} else if message, refused := e.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed); refused && Observed(e.item) {
-		e.addSelf(severityError, "InvalidSpec", "correct what the message names", "%s", message)
+func (e *serviceEvidence) checkRules() {
+	invalid := e.evidence.checkRules()
+	if c := e.condition(rayv1.RayServiceReady); !invalid && c != nil && c.Reason == rayv1.ReasonRayServiceValidationFailed && Observed(e.item) {
+		e.addSelf(severityError, "InvalidSpec", "correct what the message names", "%s", c.Message)
 	}
 }
 
-// lookAtTimeout finds a service that was given up.
-func (e *serviceEvidence) lookAtTimeout() {
-	if message, given := e.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceInitializingTimeout); given {
-		e.addSelf(severityError, "InitializingTimeout", "see the events for what kept it, then suspend and resume the service, or allow more by the annotation "+rayv1.AnnotationInitializingTimeout, "%s", message)
+// notReady and stalled map reasons of the conditions Ready and Stalled to findings. Other findings explain the other reasons better.
+var (
+	notReady = map[string]conditionFinding{
+		rayv1.ReasonRayServiceInitializingTimeout: {severityError, "InitializingTimeout", "see the events for what kept it, then suspend and resume the service, or allow more by the annotation " + rayv1.AnnotationInitializingTimeout},
+	}
+	stalled = map[string]conditionFinding{
+		rayv1.ReasonServeConfigInvalid:       {severityError, "ServeConfigInvalid", "correct serveConfigV2"},
+		rayv1.ReasonServeConfigRefused:       {severityError, "ServeConfigRefused", "correct what Ray Serve names in serveConfigV2"},
+		rayv1.ReasonChildRefused:             {severityError, "ChildRefused", "change what is refused, or ask who refuses it"},
+		rayv1.ReasonGatewayAPIMissing:        {severityError, "GatewayAPIMissing", "install the Gateway API, or choose another upgrade strategy"},
+		rayv1.ReasonDashboardUnavailable:     {severityWarning, "DashboardUnreachable", "see the log of the head's Ray container, and network policies"},
+		rayv1.ReasonProgressDeadlineExceeded: {severityWarning, "ProgressDeadlineExceeded", "see the other findings; go back to the spec of before to end an upgrade"},
+	}
+)
+
+type conditionFinding struct{ severity, reason, remedy string }
+
+// checkConditions finds problems that the operator reports.
+func (e *serviceEvidence) checkConditions() {
+	if c := e.condition(rayv1.RayServiceReady); c != nil {
+		e.addCondition(c, notReady)
+	}
+	if c := e.condition(rayv1.RayServiceStalled); c != nil && c.Status == metav1.ConditionTrue {
+		e.addCondition(c, stalled)
 	}
 }
 
-// stalls are the reasons of the condition Stalled that no other finding tells better, with what they mean here.
-var stalls = map[string]struct{ severity, reason, remedy string }{
-	rayv1.ReasonServeConfigInvalid:       {severityError, "ServeConfigInvalid", "correct serveConfigV2"},
-	rayv1.ReasonServeConfigRefused:       {severityError, "ServeConfigRefused", "correct what Ray Serve names in serveConfigV2"},
-	rayv1.ReasonChildRefused:             {severityError, "ChildRefused", "change what is refused, or ask who refuses it"},
-	rayv1.ReasonGatewayAPIMissing:        {severityError, "GatewayAPIMissing", "install the Gateway API, or choose another upgrade strategy"},
-	rayv1.ReasonDashboardUnavailable:     {severityWarning, "DashboardUnreachable", "see the log of the head's Ray container, and network policies"},
-	rayv1.ReasonProgressDeadlineExceeded: {severityWarning, "ProgressDeadlineExceeded", "see the other findings; go back to the spec of before to end an upgrade"},
-}
-
-func (e *serviceEvidence) lookAtStall() {
-	c := e.condition(rayv1.RayServiceStalled)
-	if c == nil || c.Status != metav1.ConditionTrue {
-		return
-	}
-	if known, ok := stalls[c.Reason]; ok {
-		e.addSelf(known.severity, known.reason, known.remedy, "%s", c.Message)
+func (e *serviceEvidence) addCondition(c *metav1.Condition, known map[string]conditionFinding) {
+	if f, ok := known[c.Reason]; ok {
+		e.addSelf(f.severity, f.reason, f.remedy, "%s", c.Message)
 	}
 }
 
 // troubles are states of applications and deployments of Ray Serve that do not pass by themselves.
 var troubles = map[string]string{rayv1.ApplicationDeployFailed: "Failed", rayv1.ApplicationUnhealthy: "Unhealthy"}
 
-// lookAtApplications finds what Ray Serve says about the applications on a cluster.
-func (e *serviceEvidence) lookAtApplications(of *rayv1.RayServiceStatus) {
+// checkApplications finds applications and deployments on a cluster that Ray Serve does not report as running.
+func (e *serviceEvidence) checkApplications(of *rayv1.RayServiceStatus) {
 	if len(of.Applications) == 0 {
 		if meta.IsStatusConditionTrue(of.RayClusterStatus.Conditions, rayv1.HeadPodReady) {
 			e.add(severityWarning, "NoApplications", clusterKind, of.RayClusterName, "see whether serveConfigV2 lists any, and the other findings", "Ray Serve on cluster %s has no applications", of.RayClusterName)
@@ -166,17 +158,8 @@ func (e *serviceEvidence) lookAtApplications(of *rayv1.RayServiceStatus) {
 	}
 }
 
-// lookAtRouting finds a Gateway that leads no requests to the service.
-func (e *serviceEvidence) lookAtRouting() {
-	c := e.condition(rayv1.RayServiceGatewayReady)
-	if c == nil || c.Status == metav1.ConditionTrue || c.Reason == rayv1.ReasonGatewayAPIMissing {
-		return
-	}
-	e.addSelf(severityWarning, c.Reason, "see the status of the Gateway and the HTTPRoute, and the controller of the GatewayClass", "%s", c.Message)
-}
-
-// lookAtEndpoints finds that nobody takes requests although all applications run.
-func (e *serviceEvidence) lookAtEndpoints() {
+// checkEndpoints finds a service without endpoints although all its applications run.
+func (e *serviceEvidence) checkEndpoints() {
 	of := &e.service.Status.ActiveServiceStatus
 	if of.RayClusterName == "" || e.service.Status.NumServeEndpoints > 0 || len(of.Applications) == 0 {
 		return
@@ -193,8 +176,8 @@ func (e *serviceEvidence) lookAtEndpoints() {
 	e.addSelf(severityError, "NoEndpoints", remedy, "all applications on cluster %s run, but no Pod of it takes requests", of.RayClusterName)
 }
 
-// lookAtUpgrade says how far an upgrade is, and what it waits for.
-func (e *serviceEvidence) lookAtUpgrade() {
+// checkUpgrade reports the progress of an upgrade, and the reason why it waits.
+func (e *serviceEvidence) checkUpgrade() {
 	st := &e.service.Status
 	switch c := e.condition(rayv1.RayServiceUpgradeInProgress); {
 	case e.is(rayv1.RayServiceRollbackInProgress):
@@ -204,7 +187,7 @@ func (e *serviceEvidence) lookAtUpgrade() {
 	}
 }
 
-// shares are the shares of both clusters in an upgrade in steps; empty for one at once.
+// shares returns the shares of both clusters in an incremental upgrade; empty for others.
 func shares(st *rayv1.RayServiceStatuses) string {
 	var parts []string
 	for _, of := range []*rayv1.RayServiceStatus{&st.ActiveServiceStatus, &st.PendingServiceStatus} {
@@ -215,12 +198,12 @@ func shares(st *rayv1.RayServiceStatuses) string {
 	return strings.Join(parts, ", ")
 }
 
-// lookAtSilence says so when a service is not ready and nothing else says why.
-func (e *serviceEvidence) lookAtSilence(ready bool) {
+// checkSilence adds the state of a service that is not ready, if there is no other finding.
+func (e *serviceEvidence) checkSilence(ready bool) {
 	switch c := e.condition(rayv1.RayServiceReady); {
 	case len(e.findings) > 0:
 	case !Observed(e.item) || c == nil:
-		e.addSelf(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
+		e.addNotObserved()
 	case !ready:
 		e.addSelf(severityInfo, c.Reason, "wait, or see the events", "%s", c.Message)
 	}

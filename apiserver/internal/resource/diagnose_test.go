@@ -130,8 +130,8 @@ func TestDiagnose(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := &evidence{Resource: clusters(Options{Devices: load.NewLive(registry)}), item: item, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }, dashboard: func(string) error { return tc.dashboard }}
-			e.look()
+			e := &evidence{Resource: clusters(Options{Devices: load.NewLive(registry)}), item: item, object: rc, cluster: rc, pods: tc.pods, events: tc.events, byText: map[string]int{}, log: func(string, string) string { return tc.log }, dashboard: func(string) error { return tc.dashboard }}
+			e.check()
 			var got []string
 			for _, f := range e.findings {
 				got = append(got, f.Severity+" "+f.Reason)

@@ -27,12 +27,12 @@ import (
 )
 
 const (
-	// eventPage is how many events are read at once, maxEvents how many are looked at.
+	// eventPage is how many events are read at once, maxEvents how many in total.
 	eventPage = 500
 	maxEvents = 5000
 	// podPage is how many Pods are read at once.
 	podPage = 200
-	// leanPod and leanEvent are about how many bytes are kept of a Pod and of an event.
+	// leanPod and leanEvent are the approximate bytes kept of a Pod and of an event.
 	leanPod, leanEvent = 4 << 10, 3 << 10
 )
 
@@ -43,7 +43,7 @@ type EventsRequest interface {
 	GetPageSize() int32
 }
 
-// Events puts into resp the events of an object, and if asked of what was made for it, newest first. They are read with the caller's credentials.
+// Events puts into resp the events of an object, and if asked those of its children, newest first. They are read with the caller's credentials.
 func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Message) error {
 	size := int(req.GetPageSize())
 	switch {
@@ -69,7 +69,7 @@ func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Mes
 		selector = fields.Everything()
 	}
 	all, err := r.events(ctx, item.Namespace, selector, func(e *corev1.Event) bool {
-		// Pods that are gone are known by the name that they were made with.
+		// Deleted Pods are recognized by their name.
 		return about[e.InvolvedObject.UID] || req.GetIncludeChildren() && madeFor(item, &e.InvolvedObject)
 	})
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Mes
 	return nil
 }
 
-// events returns those events of a namespace that keep wants, newest first.
+// events returns the events of a namespace for which keep is true, newest first.
 func (r *Resource) events(ctx context.Context, namespace string, selector fields.Selector, keep func(*corev1.Event) bool) ([]corev1.Event, error) {
 	var all []corev1.Event
 	o := metav1.ListOptions{FieldSelector: selector.String(), Limit: eventPage}
@@ -103,7 +103,7 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 			break
 		}
 	}
-	if o.Continue != "" { // Kubernetes has them in the order of their names
+	if o.Continue != "" { // Kubernetes sorts events by name
 		r.Warn(ctx, fmt.Sprintf("namespace %s has more than %d events: the others were not looked at, and may be newer", namespace, maxEvents))
 	}
 	slices.SortStableFunc(all, func(a, b corev1.Event) int {
@@ -112,7 +112,7 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 	return all, nil
 }
 
-// madeFor tells whether an object's name is one that the operator makes for item.
+// madeFor reports whether the name of an object is one that the operator creates for item.
 func madeFor(item *store.Item, ref *corev1.ObjectReference) bool {
 	switch ref.Kind {
 	case "Pod", "Service", "Job", "PersistentVolumeClaim", "Ingress", "RayCluster", "RayJob":
@@ -121,7 +121,7 @@ func madeFor(item *store.Item, ref *corev1.ObjectReference) bool {
 	return false
 }
 
-// pods returns the Pods that run for an object, read with the caller's credentials. Who may not list Pods gets none, and a warning.
+// pods returns the Pods of an object, read with the caller's credentials. A caller who may not list Pods gets none, and a warning.
 func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, error) {
 	selector := labels.Set{rayv1.LabelCluster: item.Name}
 	if item.Kind != clusterKind {
@@ -131,7 +131,7 @@ func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, er
 		held, page := edge.Held(ctx), &corev1.PodList{}
 		err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(page)
 		for i := range page.Items {
-			p := &page.Items[i] // who they are and how they are is all that is looked at
+			p := &page.Items[i] // only identity and status are used
 			p.Spec, p.Annotations, p.ManagedFields = corev1.PodSpec{}, nil, nil
 		}
 		if err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Kind is what differs between kinds.
+// Kind has the differences between kinds.
 type Kind struct {
 	store.Kind
 	// Checks are the rules on the kind.
@@ -19,23 +19,23 @@ type Kind struct {
 	Message proto.Message
 	// Service is the gRPC service that serves the kind.
 	Service *grpc.ServiceDesc
-	// Basic are the paths below spec that the BASIC view shows; a list on the way means each of its items.
+	// Basic are the paths below spec in the BASIC view. They go through all items of lists.
 	Basic []string
 	// Groups is the path of the worker groups that Scale changes. Empty means that there are none.
 	Groups string
-	// States are what Wait can wait for, by name, besides deleted and conditions.
+	// States are those that Wait can wait for, by name, besides deleted and conditions.
 	States map[string]func(*store.Item) Progress
-	// Finished says why a tree cannot be suspended any more; empty when it can. Nil means that it always can.
+	// Finished returns why an object can no longer be suspended; empty if it can. Nil means that it always can.
 	Finished func(tree map[string]any) string
 }
 
-// Progress says how far an object is on the way to a state.
+// Progress of an object towards a state.
 type Progress struct {
-	// Done says that it is there.
+	// Done is set when the state is reached.
 	Done bool
-	// Never says why it will not get there; empty while it may.
+	// Never is the reason why the state will not be reached; empty while it may be.
 	Never string
-	// Now describes where it is, for whoever has waited in vain.
+	// Now describes the current state, for the error of a wait that ends too early.
 	Now string
 }
 

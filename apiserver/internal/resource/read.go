@@ -34,7 +34,7 @@ func (r *Resource) Get(ctx context.Context, req GetRequest, resp proto.Message) 
 	return r.answer(ctx, resp, full, item)
 }
 
-// find returns the object of a request, for a caller who may do verbs to it.
+// find returns the object of a request, for a caller who may use the verbs on it.
 func (r *Resource) find(ctx context.Context, req target, verbs ...string) (*store.Item, error) {
 	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
 		return nil, err
@@ -43,12 +43,7 @@ func (r *Resource) find(ctx context.Context, req target, verbs ...string) (*stor
 	if err != nil {
 		return nil, err
 	}
-	for _, verb := range verbs {
-		if err := r.authorize(ctx, verb, req.GetNamespace(), req.GetName()); err != nil {
-			return nil, err
-		}
-	}
-	st, err := r.In(req.GetNamespace())
+	st, err := r.storeFor(ctx, req.GetNamespace(), req.GetName(), verbs...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,19 +60,12 @@ type ListRequest interface {
 	GetView() string
 }
 
-// textTimes is how many times shorter a page is that is made YAML, or indented.
+// textTimes is how many times shorter a page in YAML, or with indentation, is.
 const textTimes = 8
 
 // List fills in resp with a page of objects.
 func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message) error {
 	o, full, err := r.listOptions(ctx, req)
-	if err != nil {
-		return err
-	}
-	if err := r.authorize(ctx, "list", req.GetNamespace(), ""); err != nil {
-		return err
-	}
-	st, err := r.In(req.GetNamespace())
 	if err != nil {
 		return err
 	}
@@ -87,14 +75,13 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	}
 	form := formOf(rest != nil, full)
 	o.Size = func(item *store.Item) int {
-		data, _ := r.encoded(item, form) // an error comes again when the page is made
+		data, _ := r.encoded(item, form) // an error is returned when the page is made
 		return times * len(data)
 	}
-	page, err := st.List(ctx, o)
+	page, err := r.Page(ctx, o)
 	if err != nil {
 		return err
 	}
-	r.warnOfAge(ctx, st)
 	set(resp, "api_version", rayv1.GroupVersion.String())
 	set(resp, "kind", r.Checks.Kind+"List")
 	set(resp, "metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
@@ -118,10 +105,10 @@ func (r *Resource) listOptions(ctx context.Context, req ListRequest) (o store.Li
 	return o, full, err
 }
 
-// maxSelector is the longest label selector in bytes. Each of its terms is asked of each object.
+// maxSelector is the longest label selector in bytes. Each term costs time for each object.
 const maxSelector = 4 << 10
 
-// selector is what requests about many objects choose them by.
+// selector is the part of requests that chooses objects.
 type selector interface {
 	GetNamespace() string
 	GetLabelSelector() string

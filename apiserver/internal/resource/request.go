@@ -19,7 +19,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// minVersionKey is the metadata key by which a client says what it has seen already, at this replica or another.
+// minVersionKey is the metadata key of the newest version that the client has read, at this replica or another.
 const minVersionKey = "x-min-resource-version"
 
 func readOptions(ctx context.Context) (store.ReadOptions, error) {
@@ -30,7 +30,7 @@ func readOptions(ctx context.Context) (store.ReadOptions, error) {
 	return store.ReadOptions{MinVersion: values[0]}, checkVersion(minVersionKey, values[0])
 }
 
-// checkNamespace refuses what cannot be a namespace; the API server would be asked for a path that does not exist.
+// checkNamespace refuses invalid namespaces, with which requests to the API server would have another path.
 func checkNamespace(namespace string) error {
 	if isLabel(namespace) {
 		return nil
@@ -44,7 +44,7 @@ func checkNamespace(namespace string) error {
 	return nil
 }
 
-// isLabel tells whether s is a DNS label for sure. A regular expression would take a tenth of the time of a get.
+// isLabel reports whether s is surely a DNS label. A regular expression would take a tenth of the time of a get.
 func isLabel(s string) bool {
 	if s == "" || len(s) > validation.DNS1123LabelMaxLength || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
@@ -76,7 +76,7 @@ func checkName(namespace, name string) error {
 	return nil
 }
 
-// checkVersion refuses what is no version: the API server answers it as a failure of its own, which clients try again and again.
+// checkVersion refuses invalid versions, for which the API server returns a 5xx, which clients retry.
 func checkVersion(path, version string) error {
 	if version == "" {
 		return nil
@@ -87,7 +87,7 @@ func checkVersion(path, version string) error {
 	return nil
 }
 
-// versionOf returns the version that a write is for: that of the etag, or of the body. Empty means any.
+// versionOf returns the version that an object must have for a write: that of the etag, or of the body. Empty means any.
 func versionOf(etag, body string) (string, error) {
 	if etag == "*" {
 		etag = ""
@@ -127,7 +127,7 @@ func parseView(view string, fallback bool) (bool, error) {
 	return false, rpcstatus.BadField("view", "%q is not a view: use BASIC or FULL", view)
 }
 
-// etagOf is the etag of a request, which on REST may also stand in If-Match where it is no query parameter.
+// etagOf returns the etag of a request. By REST it may also be in the header If-Match.
 func etagOf(ctx context.Context, etag string) (string, error) {
 	values := metadata.ValueFromIncomingContext(ctx, "if-match")
 	if len(values) == 0 {
@@ -145,7 +145,7 @@ func etagOf(ctx context.Context, etag string) (string, error) {
 	return header, nil
 }
 
-// clientName is the first word of the caller's User-Agent, such as curl, for those who own fields.
+// clientName returns the first word of the caller's User-Agent, such as curl. It is the default field manager.
 func clientName(ctx context.Context) string {
 	for _, value := range metadata.ValueFromIncomingContext(ctx, "user-agent") {
 		name, _, _ := strings.Cut(value, "/")
@@ -156,7 +156,7 @@ func clientName(ctx context.Context) string {
 	return store.FieldManager
 }
 
-// checkManager refuses what the API server would refuse.
+// checkManager refuses field managers that the API server refuses.
 func checkManager(name string) error {
 	if len(name) > 128 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return rpcstatus.BadField("field_manager", "must be printable and no more than 128 bytes")
@@ -164,12 +164,12 @@ func checkManager(name string) error {
 	return nil
 }
 
-// wrongState is the error of a verb that an object is not in a state for.
+// wrongState is the error of a verb that is not possible in the state of an object.
 func wrongState(format string, args ...any) error {
 	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WRONG_STATE", Message: fmt.Sprintf(format, args...)}
 }
 
-// isStale tells whether a write failed because the object has another version, and not because somebody else owns a field.
+// isStale reports whether a write failed because of the version of the object, and not because of the owner of a field.
 func isStale(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) {

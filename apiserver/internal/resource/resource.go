@@ -18,7 +18,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Store is what a Resource needs of a store.Store: the objects of a namespace, or of all.
+// Store is the part of store.Store that a Resource uses: the objects of a namespace, or of all.
 type Store interface {
 	Create(ctx context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error)
 	Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error)
@@ -34,7 +34,7 @@ type Store interface {
 
 // Options of New. In and Authorizer are required.
 type Options struct {
-	// In returns the Store with the objects of a namespace, or of all when it is empty, or says why there is none.
+	// In returns the Store with the objects of a namespace, or of all if it is empty; an error if there is none.
 	In         func(namespace string) (Store, error)
 	Authorizer authz.Authorizer
 	Validation validation.Options
@@ -42,9 +42,9 @@ type Options struct {
 	Views *document.Cache
 	// Core reads Pods and Events with the caller's credentials, for ListEvents and diagnoses. Nil means that these do not work.
 	Core rest.Interface
-	// Devices is the registry of shared accelerators that diagnoses plan Pods with, the one of now. Nil means that they plan none.
+	// Devices is the current registry of shared accelerators, with which diagnoses plan Pods. Nil means that they plan none.
 	Devices Registry
-	// Warn tells the client of something that does not stop the call. Nil drops it.
+	// Warn sends the client a warning, which does not stop the call. Nil drops it.
 	Warn func(ctx context.Context, text string)
 }
 
@@ -85,7 +85,17 @@ func (r *Resource) authorize(ctx context.Context, verb, namespace, name string) 
 	return r.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Group: rayv1.GroupVersion.Group, Resource: r.Resource, Namespace: namespace, Name: name})
 }
 
-// warnOfAge says how old an answer from the cache may be when the API server is away.
+// storeFor returns the Store of a namespace, or of all if it is empty, for a caller who may use the verbs. name is empty for a collection.
+func (r *Resource) storeFor(ctx context.Context, namespace, name string, verbs ...string) (Store, error) {
+	for _, verb := range verbs {
+		if err := r.authorize(ctx, verb, namespace, name); err != nil {
+			return nil, err
+		}
+	}
+	return r.In(namespace)
+}
+
+// warnOfAge warns that the cache has lost the API server, and since when.
 func (r *Resource) warnOfAge(ctx context.Context, st Store) {
 	if age := st.Age(); age > 0 {
 		r.Warn(ctx, fmt.Sprintf("the gateway has had no contact with the Kubernetes API server for %s: this answer is as old as that", age.Round(time.Second)))

@@ -179,7 +179,8 @@ func TestCanonicalProtobufJSONIsTaken(t *testing.T) {
 	if !strings.Contains(string(data), `"9007199254740993"`) || !strings.Contains(string(data), `"3"`) {
 		t.Fatalf("protojson has changed: %s", data)
 	}
-	in := clusters(Options{}).accept(&document.Exchange{Tree: treeOf(t, string(data))}, &raygatev2.RayCluster{}, "default", "a")
+	ctx := document.WithExchange(t.Context(), &document.Exchange{Tree: treeOf(t, string(data))})
+	in, err := clusters(Options{}).read(ctx, &raygatev2.UpdateClusterRequest{Cluster: &raygatev2.RayCluster{}}, "default", "a")
 	if err != nil || len(in.form) > 0 || in.typed.GetName() != "a" {
 		t.Errorf("got %v, %v", in, err)
 	}

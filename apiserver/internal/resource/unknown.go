@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// copyUnknown copies into tree, which was made of a message, those fields of the object it replaces that the message has not. A client that
-// got a message never saw them and cannot have meant to remove them.
+// copyUnknown copies fields that a message does not have from the stored object to tree, which was made of the message. A client that received a message
+// never saw these fields and cannot have meant to remove them.
 func copyUnknown(tree, stored map[string]any, md protoreflect.MessageDescriptor) {
 	for name, value := range stored {
 		fd := md.Fields().ByJSONName(name)
@@ -41,7 +41,7 @@ func isOurs(fd protoreflect.FieldDescriptor) bool {
 	return fd.Message() != nil && !fd.IsMap() && strings.HasPrefix(string(fd.Message().FullName()), "raygate.v2.")
 }
 
-// counterpart finds the item that stands for another version of itself: the one of the same name, or without names the one at the same place.
+// counterpart finds another version of a list item: the one with the same name, or without names the one at the same place.
 func counterpart(items []any, value map[string]any, at int, aligned bool) map[string]any {
 	for _, key := range []string{"groupName", "name", "type"} {
 		name, named := value[key]

@@ -17,7 +17,7 @@ import (
 // maxBasicAnnotation is the size in bytes up to which the BASIC view keeps the value of an annotation.
 const maxBasicAnnotation = 1024
 
-// answer puts items into the field of a response that is meant for objects of the kind, in the form in which the caller will read them.
+// answer puts items into the field of a response for objects of the kind, encoded for the transport of the call.
 func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 		}
 		size += len(encoded[n]) + 16
 	}
-	copies := int64(1) // as it is kept, and by gRPC once more as it is put together
+	copies := int64(1) // the kept bytes; gRPC needs a second copy, for the response
 	if rest == nil {
 		copies = 2
 	}
@@ -62,7 +62,7 @@ func (r *Resource) objectField(md protoreflect.MessageDescriptor) protoreflect.F
 	panic(fmt.Sprintf("%s has no field for a %s", md.FullName(), r.Checks.Kind))
 }
 
-// formOf is the form in which objects are sent.
+// formOf returns the form of objects for a transport and a view.
 func formOf(byREST, full bool) document.Form {
 	form := document.ProtoFull
 	if byREST {
@@ -97,7 +97,7 @@ func (r *Resource) encoded(item *store.Item, form document.Form) ([]byte, error)
 	})
 }
 
-// basicTree is the BASIC view: metadata without large annotations, the spec fields people list by, all of status.
+// basicTree returns the BASIC view: metadata without large annotations, the fields of Kind.Basic, all of status.
 func (r *Resource) basicTree(item *store.Item) (map[string]any, error) {
 	tree, err := item.Tree()
 	if err != nil {

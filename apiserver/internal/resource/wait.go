@@ -19,7 +19,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// Bounds of the time that Wait waits.
+// Bounds of the time of a Wait.
 const (
 	defaultWait = time.Minute
 	maxWait     = 10 * time.Minute
@@ -35,7 +35,7 @@ type WaitRequest interface {
 // errReached ends the watch of a wait.
 var errReached = errors.New("reached")
 
-// Wait answers once an object is in a state.
+// Wait fills in resp when an object reaches a state.
 func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message) error {
 	progress, err := r.parseFor(req.GetFor())
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 		timeout = defaultWait
 	}
 	w := &waiter{key: keyOf(req), progress: progress}
-	// What was just written here counts, though the watch has not brought it yet.
+	// Include own writes that the watch has not delivered yet.
 	if w.last, err = r.find(ctx, req, "get", "watch"); apierrors.IsNotFound(err) && progress == nil {
 		return nil
 	} else if err != nil {
@@ -88,49 +88,58 @@ type waiter struct {
 	now      string
 }
 
+// see handles an event. It returns errReached at the end of the wait, and another error if the state cannot be reached.
 func (w *waiter) see(e store.Event) error {
 	switch e.Type {
 	case store.Reset:
 		w.present = false
-		return nil
-	case store.Heartbeat:
-		return nil
-	case store.Synced:
-		if w.present {
-			return nil
-		}
-	case store.Deleted:
-		w.last = e.Item
-	default:
+	case store.Added, store.Modified:
 		replaced := w.last.UID != e.Item.UID
 		w.last, w.present = e.Item, true
-		if w.progress == nil {
-			w.now = "it is still there"
-			if len(e.Item.Finalizers) > 0 {
-				w.now += ", held by " + strings.Join(e.Item.Finalizers, ", ")
-			}
-			if replaced {
-				return errReached // the one that was to go is gone
-			}
-			return nil
+		return w.seeObject(replaced)
+	case store.Deleted:
+		w.last = e.Item
+		return w.seeNothing()
+	case store.Synced:
+		if !w.present {
+			return w.seeNothing()
 		}
-		p := w.progress(e.Item)
-		w.now = p.Now
-		switch {
-		case p.Done:
-			return errReached
-		case p.Never != "":
-			return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WILL_NOT_HAPPEN", Message: p.Never}
-		}
-		return nil
+	case store.Heartbeat:
 	}
+	return nil
+}
+
+func (w *waiter) seeNothing() error {
 	if w.progress == nil {
 		return errReached
 	}
 	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: w.key.Name + " was deleted"}
 }
 
-// parseFor returns what to wait for; nil is the deletion.
+// seeObject looks at a version of the object, or of the one that replaced it.
+func (w *waiter) seeObject(replaced bool) error {
+	if w.progress == nil {
+		w.now = "it is still there"
+		if len(w.last.Finalizers) > 0 {
+			w.now += ", held by " + strings.Join(w.last.Finalizers, ", ")
+		}
+		if replaced {
+			return errReached
+		}
+		return nil
+	}
+	p := w.progress(w.last)
+	w.now = p.Now
+	switch {
+	case p.Done:
+		return errReached
+	case p.Never != "":
+		return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WILL_NOT_HAPPEN", Message: p.Never}
+	}
+	return nil
+}
+
+// parseFor returns the progress towards a state; nil for the deletion.
 func (r *Resource) parseFor(text string) (func(*store.Item) Progress, error) {
 	if text == "deleted" {
 		return nil, nil
@@ -152,7 +161,7 @@ func (r *Resource) parseFor(text string) (func(*store.Item) Progress, error) {
 	return nil, rpcstatus.BadField("for", "%q cannot be waited for: use %s", text, strings.Join(names, ", "))
 }
 
-// ConditionOf returns a condition of an object's status, if it is of the object's generation; empty texts if not.
+// ConditionOf returns a condition of an object's status; empty texts if there is none for the object's generation.
 func ConditionOf(item *store.Item, name string) (status, reason, message string) {
 	for _, c := range item.At("status.conditions").Array() {
 		if of := c.Get("observedGeneration"); c.Get("type").Str == name && (!of.Exists() || of.Int() >= item.Generation) {
@@ -162,7 +171,7 @@ func ConditionOf(item *store.Item, name string) (status, reason, message string)
 	return "", "", ""
 }
 
-// Observed tells whether the status of an object is about its present spec.
+// Observed reports whether the status of an object is about its current spec.
 func Observed(item *store.Item) bool {
 	return item.At("status.observedGeneration").Int() >= item.Generation
 }

@@ -22,8 +22,8 @@ type WatchRequest interface {
 	GetSkipInitial() bool
 }
 
-// Watch sends a message of message's type for every event until the client goes, or loses the right to watch. By gRPC the most frequent are encoded
-// already, as a *mem.BufferSlice; by REST all are, as a *document.Event.
+// Watch sends a message of message's type for every event until the client ends the call, or loses the right to watch. By gRPC the most frequent ones are
+// encoded already, as a *mem.BufferSlice; by REST all are, as a *document.Event.
 func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(any) error) error {
 	o := store.WatchOptions{
 		ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
@@ -37,50 +37,65 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 	if err != nil {
 		return err
 	}
-	if err := r.authorize(ctx, "watch", req.GetNamespace(), ""); err != nil {
-		return err
-	}
-	st, err := r.In(req.GetNamespace())
+	st, err := r.storeFor(ctx, req.GetNamespace(), "", "watch")
 	if err != nil {
 		return err
 	}
+	encode := r.encodeEvent
 	if document.ExchangeOf(ctx) != nil {
-		return st.Watch(ctx, o, func(e store.Event) error {
-			data, err := r.eventJSON(message, e, full)
-			if err != nil {
-				return err
-			}
-			return send(&document.Event{Type: eventTypes[e.Type], ResumeToken: e.Token, JSON: data})
-		})
+		encode = r.encodeFrame
 	}
-	encode := func(e store.Event) (proto.Message, error) {
+	return st.Watch(ctx, o, func(e store.Event) error {
+		encoded, err := encode(ctx, message, e, full)
+		if err != nil {
+			return err
+		}
+		return send(encoded)
+	})
+}
+
+// encodeEvent returns the message of an event for gRPC. That of a change is encoded once for all watchers: it is the most frequent one.
+func (r *Resource) encodeEvent(ctx context.Context, message proto.Message, e store.Event, full bool) (any, error) {
+	whole := func() (proto.Message, error) {
 		m := eventOf(message, e)
 		if e.Item == nil {
 			return m, nil
 		}
 		return m, r.answer(ctx, m, full, e.Item)
 	}
-	return st.Watch(ctx, o, func(e store.Event) error {
-		if e.Type != store.Modified {
-			m, err := encode(e)
-			if err != nil {
-				return err
-			}
-			return send(m)
-		}
-		// The most frequent message by far, and the same for all watchers: type, token and object go with the version.
-		parts, err := r.Views.Parts(&e.Item.Views, document.Modified+formOf(false, full), func() ([]byte, error) {
-			m, err := encode(e)
-			if err != nil {
-				return nil, err
-			}
-			return proto.Marshal(m)
-		})
+	if e.Type != store.Modified {
+		return whole()
+	}
+	return r.Views.Parts(&e.Item.Views, document.Modified+formOf(false, full), func() ([]byte, error) {
+		m, err := whole()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return send(parts)
+		return proto.Marshal(m)
 	})
+}
+
+// encodeFrame returns the JSON of an event for REST. That of a change is encoded once for all watchers.
+func (r *Resource) encodeFrame(_ context.Context, message proto.Message, e store.Event, full bool) (any, error) {
+	whole := func() ([]byte, error) {
+		if e.Item == nil {
+			return document.JSON(eventOf(message, e))
+		}
+		object, err := r.encoded(e.Item, formOf(true, full))
+		if err != nil {
+			return nil, err
+		}
+		parts, err := document.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
+		return bytes.Join(parts, nil), err
+	}
+	var data []byte
+	var err error
+	if e.Type == store.Modified {
+		data, err = r.Views.Get(&e.Item.Views, document.Modified+formOf(true, full), whole)
+	} else {
+		data, err = whole()
+	}
+	return &document.Event{Type: eventTypes[e.Type], ResumeToken: e.Token, JSON: data}, err
 }
 
 // eventOf returns the message of an event, without its object.
@@ -92,32 +107,13 @@ func eventOf(message proto.Message, e store.Event) proto.Message {
 	return m
 }
 
-// eventJSON is the JSON of an event, which is kept when it is the same for all watchers.
-func (r *Resource) eventJSON(message proto.Message, e store.Event, full bool) ([]byte, error) {
-	if e.Item == nil {
-		return document.JSON(eventOf(message, e))
-	}
-	whole := func() ([]byte, error) {
-		object, err := r.encoded(e.Item, formOf(true, full))
-		if err != nil {
-			return nil, err
-		}
-		parts, err := document.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
-		return bytes.Join(parts, nil), err
-	}
-	if e.Type != store.Modified {
-		return whole()
-	}
-	return r.Views.Get(&e.Item.Views, document.Modified+formOf(true, full), whole)
-}
-
 var eventTypes = map[store.EventType]string{
 	store.Added: "ADDED", store.Modified: "MODIFIED", store.Deleted: "DELETED",
 	store.Synced: "SYNCED", store.Heartbeat: "HEARTBEAT", store.Reset: "RESET",
 }
 
-// refusal returns err if it is a verdict on the caller, or on the gateway, which then cannot ask for one. That the API server cannot be asked is none:
-// a watch that was allowed goes on and shows nothing that it would not have shown before, because nothing new arrives from the API server either.
+// refusal returns err if it is a verdict on the caller or on the gateway's own credentials. Otherwise the API server cannot be asked, and the watch stays
+// open: without the API server it delivers nothing new.
 func refusal(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err

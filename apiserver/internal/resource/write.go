@@ -38,7 +38,7 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 	if err != nil {
 		return err
 	}
-	if err := r.decide(ctx, in, r.create(in)); err != nil {
+	if err := r.decide(ctx, in, r.validateNew(in)); err != nil {
 		return err
 	}
 	kubedoc.DropNulls(in.tree)
@@ -70,7 +70,7 @@ func (r *Resource) Delete(ctx context.Context, req DeleteRequest, resp proto.Mes
 	if !ok {
 		return rpcstatus.BadField("propagation", "%q is not known: use BACKGROUND, FOREGROUND or ORPHAN", req.GetPropagation())
 	}
-	in, err := r.begin(ctx, req)
+	in, err := r.begin(ctx, req, noObject)
 	if err != nil {
 		return err
 	}

@@ -31,11 +31,11 @@ func CallContext(ctx context.Context, r *http.Request, passed map[string]string)
 	return timed, cancel, nil
 }
 
-// noMux is what AnnotateContext asks which headers to pass on: none here.
+// noMux makes AnnotateContext pass on no headers.
 var noMux = runtime.NewServeMux(runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }))
 
-// Metadata is what services see of the header of a request: what passed lists by canonical names, under its keys. Nothing else reaches them: no header of
-// a proxy can pass for an identity. The values are shared.
+// Metadata returns the metadata that services see of the header of a request: the headers in passed, by canonical names, under their keys. No other header
+// reaches them, so that none can be taken for an identity. The values are shared.
 func Metadata(header http.Header, passed map[string]string) metadata.MD {
 	md := make(metadata.MD, len(passed))
 	for name, key := range passed {

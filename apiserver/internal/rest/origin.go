@@ -13,17 +13,17 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// origins says which pages of other sites may use the API. Browsers prove some callers by themselves, with a certificate, a cookie for a proxy in front or
-// no proof at all, whichever page asks. So there is one rule for every path and every mode of authentication, also for reads, since some of those that
-// dashboards serve change something.
+// origins decides which pages of other sites may use the API. Browsers authenticate some callers by themselves for any page: by a certificate, by a cookie for
+// a proxy in front, or not at all. So one rule holds for every path and every mode of authentication, also for reads, since some reads of dashboards change
+// something.
 type origins struct {
 	foreign http.CrossOriginProtection
-	// all are the allowed sites, nil for none. listed are those that count where callers prove nothing by a header of their own.
+	// all are the allowed sites, nil for none. listed are those for callers who are known without a header of their own.
 	all, listed *cors.Cors
 }
 
-// newOrigins returns the rule for sites as in Options.Origins. The site * is any, but not where browsers prove the caller by themselves: any page could
-// act as its visitor then. There it means the pages of this machine, if the gateway is local.
+// newOrigins returns the rule for sites as in Options.Origins. The site * is any site, except where browsers authenticate the caller by themselves, because
+// then any page could act as its visitor. There it means the pages of this machine, if the gateway is local.
 func newOrigins(sites []string, local bool) *origins {
 	o := &origins{}
 	if len(sites) == 0 {
@@ -49,35 +49,36 @@ func newOrigins(sites []string, local bool) *origins {
 // AnySite is the value of Options.Origins that means any site.
 const AnySite = "*"
 
-// check says why a request to an API is refused. A page of another site betrays itself by headers that no page can set; one whose name was made to point
-// to this machine (DNS rebinding) by the Host it asks for.
+// check returns why a request to an API is refused. A page of another site is recognized by headers that no page can set; a page whose name points to this
+// machine (DNS rebinding) by its Host header.
 func (s *Server) check(r *http.Request, api *API) error {
 	if (s.Local || api.Local) && !isLoopbackName(r.Host) {
 		return foreign("the Host header does not name this machine: use localhost")
 	}
-	allowed := s.origins.all
-	if s.Ambient || api.Ambient {
-		allowed = s.origins.listed
-	}
-	switch {
-	case api.AnyOrigin, !s.origins.isForeign(r):
-		return nil
-	case (isPublic(r.URL.Path) || api.Public) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return nil
-	case !api.OwnPages && allowed != nil && r.Header.Get("Origin") != "" && allowed.OriginAllowed(r):
+	isPublicRead := (isPublic(r.URL.Path) || api.Public) && IsRead(r.Method)
+	if api.AnyOrigin || !s.origins.isForeign(r) || isPublicRead || s.allowsOrigin(r, api) {
 		return nil
 	}
 	return foreign("requests from pages of other sites are refused; an administrator lists sites that may send them in --cors-allowed-origins")
 }
 
-// isForeign tells whether a page of another site asks.
+// allowsOrigin reports whether the site of a request may use an API.
+func (s *Server) allowsOrigin(r *http.Request, api *API) bool {
+	allowed := s.origins.all
+	if s.Ambient || api.Ambient {
+		allowed = s.origins.listed
+	}
+	return !api.OwnPages && allowed != nil && r.Header.Get("Origin") != "" && allowed.OriginAllowed(r)
+}
+
+// isForeign reports whether the request is from a page of another site.
 func (o *origins) isForeign(r *http.Request) bool {
 	written := *r
-	written.Method = http.MethodPost // reads are looked at as writes are
+	written.Method = http.MethodPost // reads are checked like writes
 	return o.foreign.Check(&written) != nil
 }
 
-// isPublic tells whether a path shows the same to everybody.
+// isPublic reports whether a path shows the same to everybody.
 func isPublic(path string) bool {
 	return slices.Contains([]string{"/", "/docs", "/docs/", "/openapi/v3.json", "/livez", "/healthz", "/readyz"}, path)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Parameters are the query parameters that a route takes: the fields of its request that are neither in the path nor the body.
+// Parameters are the query parameters of a route: the fields of its request that are neither in the path nor the body.
 type Parameters map[string]protoreflect.FieldDescriptor
 
 // parametersOf lists each field under both of its names.
@@ -33,18 +33,18 @@ func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.Http
 	return p
 }
 
-// isText tells whether values of a message type can stand in a query as text.
+// isText reports whether values of a message type can be in a query as text.
 func isText(md protoreflect.MessageDescriptor) bool {
 	return md.FullName() == "google.protobuf.FieldMask" || md.FullName() == "google.protobuf.Duration"
 }
 
-// names are those by which the parameters are documented.
+// names returns the documented names of the parameters.
 func (p Parameters) names() string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool { return strings.Contains(name, "_") })
 	return strings.Join(names, ", ")
 }
 
-// Check refuses what would be ignored: a misspelt validateOnly that is ignored creates an object.
+// Check refuses parameters that would be ignored: without it, a misspelt validateOnly would create an object.
 func (p Parameters) Check(query string) error {
 	if query == "" {
 		return nil
@@ -82,7 +82,11 @@ func (p Parameters) problem(key string, values []string) string {
 	case !utf8.ValidString(values[0]):
 		return "the value is not valid UTF-8"
 	}
-	switch value := values[0]; f.Kind() { //nolint:exhaustive // text of any form is fine for the others
+	return valueProblem(f, values[0])
+}
+
+func valueProblem(f protoreflect.FieldDescriptor, value string) string {
+	switch f.Kind() { //nolint:exhaustive // text of any form is fine for the others
 	case protoreflect.BoolKind:
 		if _, err := strconv.ParseBool(value); err != nil {
 			return fmt.Sprintf("%q is not true or false", value)

@@ -15,7 +15,7 @@ import (
 // maxObject is the longest body of an object in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
 const maxObject = 3 << 20
 
-// decodedCopies is about how many times the length of a body is held once it has been decoded.
+// decodedCopies is the approximate memory of a decoded body, in multiples of its length.
 const decodedCopies = 8
 
 // ReadObject reads the body of a request, an object, for which there must be room.

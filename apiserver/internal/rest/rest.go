@@ -29,15 +29,15 @@ type API struct {
 	Local, Ambient bool
 	// Public says that reads show the same to everybody, so that pages of other sites may link to them.
 	Public bool
-	// OwnPages says that no other site has business here, not even an allowed one.
+	// OwnPages refuses all other sites, also allowed ones.
 	OwnPages bool
-	// AnyOrigin lets pages of other sites in: what they send proves that somebody was given it.
+	// AnyOrigin lets pages of other sites in: their requests carry a proof.
 	AnyOrigin bool
 }
 
 // Options of New.
 type Options struct {
-	// APIs are the versions, at least one. The first also answers paths that are nobody's.
+	// APIs are the versions, at least one. The first also answers all other paths.
 	APIs []API
 	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
 	OpenAPI []byte
@@ -100,7 +100,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// methodLabel keeps what clients make up out of the metrics.
+// methodLabel keeps methods that clients invent out of the metrics.
 func methodLabel(method string) string {
 	if method == http.MethodOptions || slices.Contains(methods, method) {
 		return method
@@ -108,7 +108,7 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// codeLabel keeps what dashboards make up out of the metrics.
+// codeLabel keeps codes that dashboards invent out of the metrics.
 func codeLabel(code int) string {
 	if code != 0 && http.StatusText(code) == "" {
 		return "other"

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
 // Route is an HTTP method with a path, and the method of a service that it calls, as the annotations of the protos say.
@@ -108,18 +110,23 @@ func (r *Route) matches(parts []string) bool {
 	return r.variables[last] != "" || r.segments[last] == name
 }
 
-// Allowed returns the methods that there are on a path.
-func (all Routes) Allowed(path string) []string {
-	parts := strings.Split(path, "/")
-	return slices.DeleteFunc([]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}, func(method string) bool {
+// Missing returns the error for a request without a route: 404, or 405 with the header Allow if the path has other methods.
+func (all Routes) Missing(header http.Header, r *http.Request, notFound, notAllowed string) error {
+	parts := strings.Split(r.URL.Path, "/")
+	allow := slices.DeleteFunc([]string{http.MethodDelete, http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodPut}, func(method string) bool {
 		return all.Match(method, parts) == nil
 	})
+	if len(allow) == 0 {
+		return rpcstatus.PathNotFound(notFound)
+	}
+	header.Set("Allow", strings.Join(allow, ", "))
+	return rpcstatus.MethodNotAllowed(notAllowed + ": use " + strings.Join(allow, ", "))
 }
 
-// Fill makes the request of a call: its body, which decode reads into the message that it is given, or nil for none; then the variables of the path; then the
-// query, of which other parameters than those of the route are left out.
-func (r *Route) Fill(request proto.Message, parts []string, query string, decode func(proto.Message) error) error {
-	m := request.ProtoReflect()
+// Fill fills in the request of a call from the body, which decode reads into a message, then from the variables of the path, then from the query parameters
+// of the route. A nil decode means that there is no body.
+func (r *Route) Fill(request proto.Message, u *url.URL, decode func(proto.Message) error) error {
+	m, parts := request.ProtoReflect(), strings.Split(u.Path, "/")
 	if r.Body != "" && decode != nil {
 		into := m
 		if r.Body != "*" {
@@ -138,22 +145,22 @@ func (r *Route) Fill(request proto.Message, parts []string, query string, decode
 			m.Set(m.Descriptor().Fields().ByName(name), protoreflect.ValueOfString(value))
 		}
 	}
+	if err := r.fillQuery(request, u.RawQuery); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	return nil
+}
+
+func (r *Route) fillQuery(request proto.Message, query string) error {
 	if query == "" {
 		return nil
 	}
 	values, err := url.ParseQuery(query)
-	if err == nil {
-		for name := range values {
-			if r.Query[name] == nil {
-				delete(values, name)
-			}
-		}
-		err = runtime.PopulateQueryParameters(request, values, everyField)
-	}
 	if err != nil {
-		return status.Error(codes.InvalidArgument, err.Error())
+		return err
 	}
-	return nil
+	maps.DeleteFunc(values, func(name string, _ []string) bool { return r.Query[name] == nil })
+	return runtime.PopulateQueryParameters(request, values, everyField)
 }
 
 // everyField leaves out none.

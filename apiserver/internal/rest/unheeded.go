@@ -9,10 +9,10 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Unheeded refuses a write that asks for a dry run or sets a condition in a way that is not heeded: it would write all the same. heeded are the parameters
-// and headers that are.
+// Unheeded refuses a write with a dry run or a condition that is not supported, since it would write in any case. heeded are the supported parameters and
+// headers.
 func Unheeded(r *http.Request, heeded ...string) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+	if IsRead(r.Method) || r.Method == http.MethodOptions {
 		return nil
 	}
 	for _, name := range []string{"If-Match", "If-None-Match", "If-Unmodified-Since"} {

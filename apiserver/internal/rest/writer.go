@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// writeChunk is how much of a body one write deadline is for: a client that goes on taking it gets as long as it needs, one that has stopped does not.
+// writeChunk is how much of a body one write deadline is for. A client that keeps reading gets as much time as it needs; one that has stopped does not.
 const writeChunk = 64 << 10
 
 // Writer is the response that handlers write to.

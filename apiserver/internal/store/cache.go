@@ -18,15 +18,15 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
-// Bounds of the changes that a cache keeps for its watchers: how many, and how many bytes of objects that nothing else holds any more. They say
-// how far a slow client may fall behind and how old a resume token may be; the memory is shared by all clients.
+// Bounds of the changes that a cache keeps for its watchers: how many, and how many bytes of objects that are kept for them alone. They limit how far a slow
+// client may fall behind and how old a resume token may be. All clients share the memory.
 const (
 	defaultLogLength = 4096
 	defaultLogBytes  = 64 << 20
 )
 
-// reconnect is how long the cache waits between two attempts to reach the API server. The default of client-go grows to a minute, and that is how long
-// readers would see what is old after the API server is back.
+// reconnect is the back-off of the cache towards the API server. The default of client-go grows to a minute, for which readers would see old objects after
+// the API server is back.
 var reconnect = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 10, Cap: 5 * time.Second}
 
 // watchCache holds all objects of one kind and the latest changes, fed by one reflector.
@@ -39,7 +39,7 @@ type watchCache struct {
 	maxBytes int
 	clock    clock.PassiveClock
 	views    *document.Cache
-	// restored is called, with mu held, when versions have started over.
+	// restored is called, with mu held, after versions have started over.
 	restored func()
 
 	mu       sync.RWMutex
@@ -57,7 +57,7 @@ type watchCache struct {
 	lost        bool
 	// absent is set while the API server does not know the kind.
 	absent bool
-	// refused is what Kubernetes says while the gateway itself may not read; nil when it may.
+	// refused is the error of Kubernetes while the gateway itself may not read; nil while it may.
 	refused error
 }
 
@@ -72,7 +72,7 @@ type change struct {
 	token string
 }
 
-// size is what the log holds that would be free without it: next is among the items, or the prev of a later change.
+// size returns the bytes that the log keeps for the change. They do not include next, which is among the items or the prev of a later change.
 func (ch *change) size() int {
 	const overhead = 256
 	if ch.prev == nil {
@@ -81,7 +81,7 @@ func (ch *change) size() int {
 	return overhead + len(ch.prev.raw)
 }
 
-// held is what somebody who has the change holds, when nothing else does any more.
+// held returns the bytes that the owner of a change keeps if nothing else does.
 func (ch *change) held() int {
 	if ch.next == nil {
 		return ch.size()
@@ -96,7 +96,7 @@ func newWatchCache(kind *Kind, o Options, restored func()) *watchCache {
 	}
 }
 
-// contact notes whether a request to the API server came through.
+// contact records the result of a request to the API server.
 func (c *watchCache) contact(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *watchCache) contact(err error) {
 	if errors.Is(err, authn.ErrOwnCredentials) {
 		c.refused = err
 	}
-	var answered apierrors.APIStatus // a refusal is an answer, but for those of a proxy in front of nothing
+	var answered apierrors.APIStatus // a refusal is an answer, unless a proxy in front of the API server sent it
 	if c.lost = err != nil && !(errors.As(err, &answered) && answered.Status().Code < http.StatusInternalServerError); !c.lost {
 		c.lastContact = c.clock.Now()
 	}
@@ -164,7 +164,7 @@ func (c *watchCache) Resync() error { return nil }
 func (c *watchCache) Bookmark(rv string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.advance(parseVersion(rv))
+	c.advance(parseVersion(rv), false)
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (c *watchCache) Replace(list []any, rv string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version < c.version {
-		// The API server was restored from a backup: versions start over and no token means anything any more.
+		// The API server was restored from a backup: versions start over, and all tokens are invalid.
 		c.items, c.log, c.logBytes, c.first, c.byReqID = nil, nil, 0, c.first+uint64(len(c.log))+1, map[requestKey]types.NamespacedName{}
 		c.version, c.synced = 0, false
 		c.restored()
@@ -198,7 +198,7 @@ func (c *watchCache) Replace(list []any, rv string) error {
 			c.index(item)
 		}
 		c.synced = true
-		c.advance(version)
+		c.advance(version, false)
 		return nil
 	}
 	slices.SortFunc(fresh, func(a, b *Item) int { return cmp.Compare(a.rv, b.rv) }) // the log grows by version
@@ -214,7 +214,7 @@ func (c *watchCache) Replace(list []any, rv string) error {
 			c.remove(item.key, version, resume)
 		}
 	}
-	c.advance(version)
+	c.advance(version, false)
 	return nil
 }
 
@@ -236,7 +236,7 @@ func (c *watchCache) put(item *Item, resume uint64) {
 func (c *watchCache) remove(key types.NamespacedName, version, resume uint64) {
 	at, found := c.search(key)
 	if !found {
-		c.advance(version)
+		c.advance(version, false)
 		return
 	}
 	prev := c.items[at]
@@ -251,7 +251,7 @@ func (c *watchCache) index(item *Item) {
 	}
 }
 
-// forget drops what is kept of a version of an object that is not the present one any more.
+// forget drops encoded forms and the request id of a replaced version of an object.
 func (c *watchCache) forget(prev *Item) {
 	c.views.Forget(&prev.Views)
 	if rk, ok := requestKeyOf(prev); ok && c.byReqID[rk] == prev.key {
@@ -271,11 +271,10 @@ func (c *watchCache) append(ch change) {
 	ch.token = resumeToken(ch.resume)
 	c.log = append(c.log, ch)
 	c.logBytes += ch.size()
-	c.advanceAlways(ch.version)
+	c.advance(ch.version, true)
 }
 
-// surplus is how many of the oldest changes have to go for one more. A quarter goes at once: moving the slice for every event would cost its
-// whole length each time.
+// surplus returns how many of the oldest changes are dropped for a new one. A quarter is dropped at once, since moving the slice costs its whole length.
 func (c *watchCache) surplus(size int) int {
 	cut := 0
 	if len(c.log) >= c.max {
@@ -294,18 +293,14 @@ func (c *watchCache) surplus(size int) int {
 	return len(c.log)
 }
 
-func (c *watchCache) advance(version uint64) {
+// advance notes that the cache has reached a version. It wakes readers and watchers if that is new; logged is set if there is a change to read in any case.
+func (c *watchCache) advance(version uint64, logged bool) {
 	c.lastContact, c.lost = c.clock.Now(), false
-	if version > c.version {
-		c.advanceAlways(version)
+	if version > c.version || logged {
+		c.version = max(c.version, version)
+		close(c.moved)
+		c.moved = make(chan struct{})
 	}
-}
-
-func (c *watchCache) advanceAlways(version uint64) {
-	c.lastContact, c.lost = c.clock.Now(), false
-	c.version = max(c.version, version)
-	close(c.moved)
-	c.moved = make(chan struct{})
 }
 
 func (c *watchCache) search(key types.NamespacedName) (int, bool) {

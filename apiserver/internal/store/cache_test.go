@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
+	restfake "k8s.io/client-go/rest/fake"
 	testingclock "k8s.io/utils/clock/testing"
 )
 
@@ -313,7 +316,7 @@ func TestWatchHeartbeatChecksRights(t *testing.T) {
 func TestWatchBeginsWithPendingWrites(t *testing.T) {
 	s := newTestStore(t, Options{FreshWait: 5 * time.Second})
 	item := configMap("a", "1", 120)
-	s.note(&pendingWrite{key: item.key, item: item})
+	s.record(&pendingWrite{key: item.key, item: item})
 	go func() {
 		time.Sleep(20 * time.Millisecond)
 		_ = s.cache.Update(configMap("a", "1", 120))
@@ -452,12 +455,12 @@ func TestReadsShowADeleteBeforeTheWatchHasTheObject(t *testing.T) {
 			t.Errorf("list %s: %v", what, names(page.Items))
 		}
 	}
-	s.note(&pendingWrite{key: made.key, item: made})
+	s.record(&pendingWrite{key: made.key, item: made})
 	is("after the create", true)
-	s.note(&pendingWrite{key: made.key, gone: made.UID})
+	s.record(&pendingWrite{key: made.key, deleted: made.UID})
 	is("after the delete", false)
 	other := configMap("a", "2", 119)
-	s.note(&pendingWrite{key: other.key, gone: "x"}) // another write goes through what is pending
+	s.record(&pendingWrite{key: other.key, deleted: "x"}) // another write goes through what is pending
 	must(t, s.cache.Update(made))
 	is("when the watch has the object", false)
 	again := configMap("a", "1", 130)
@@ -465,7 +468,7 @@ func TestReadsShowADeleteBeforeTheWatchHasTheObject(t *testing.T) {
 	must(t, s.cache.Update(again))
 	is("when somebody else has made another one", true)
 	now.Step(2 * deletedLife)
-	s.note(&pendingWrite{key: other.key, gone: "y"})
+	s.record(&pendingWrite{key: other.key, deleted: "y"})
 	if all, _ := s.pending.inNamespace(""); len(all) != 1 {
 		t.Errorf("%d deletions are pending after minutes", len(all))
 	}
@@ -475,7 +478,7 @@ func TestReadsShowADeleteBeforeTheWatchHasTheObject(t *testing.T) {
 func TestRestoredVersions(t *testing.T) {
 	s := newTestStore(t, Options{}, configMap("a", "1", 1))
 	written := configMap("a", "1", 900)
-	s.note(&pendingWrite{key: written.key, item: written})
+	s.record(&pendingWrite{key: written.key, item: written})
 	must(t, s.cache.Replace([]any{configMap("a", "1", 2)}, "50"))
 	item, err := s.Get(t.Context(), written.key, ReadOptions{})
 	must(t, err)
@@ -559,13 +562,13 @@ func TestReadsShowPendingWrites(t *testing.T) {
 			}
 		}
 	}
-	s.note(&pendingWrite{key: key, item: configMap("a", "1", 120)})
-	s.note(&pendingWrite{key: types.NamespacedName{Namespace: "a", Name: "2"}, item: configMap("a", "2", 121)})
+	s.record(&pendingWrite{key: key, item: configMap("a", "1", 120)})
+	s.record(&pendingWrite{key: types.NamespacedName{Namespace: "a", Name: "2"}, item: configMap("a", "2", 121)})
 	shows("before the watch", "1@120", "2@121", "3@3")
 	must(t, s.cache.Update(configMap("a", "1", 120)))
 	must(t, s.cache.Update(configMap("a", "2", 125))) // changed by somebody else meanwhile
 	shows("after the watch", "1@120", "2@125", "3@3")
-	s.note(&pendingWrite{key: key, gone: "1"})
+	s.record(&pendingWrite{key: key, deleted: "1"})
 	shows("after a delete", "2@125", "3@3")
 	if _, err := s.Get(t.Context(), key, ReadOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("get after delete: %v, want not found", err)
@@ -574,20 +577,27 @@ func TestReadsShowPendingWrites(t *testing.T) {
 	shows("after the watch of the delete", "2@125", "3@3")
 }
 
-// When too many writes are pending the oldest leave, and reads wait for the watch to reach them; writes that came back leave by themselves.
-func TestPendingWritesLeaveOldestFirst(t *testing.T) {
-	s := newTestStore(t, Options{})
+// When too many writes are pending the older half is dropped, and reads wait for the watch to reach them; writes that the watch has delivered are dropped, too.
+func TestPendingWritesAreBounded(t *testing.T) {
+	now := testingclock.NewFakeClock(time.Unix(1e9, 0))
+	s := newTestStore(t, Options{Clock: now})
 	write := func(n int) {
 		item := configMap("a", strconv.Itoa(n), n)
-		s.note(&pendingWrite{key: item.key, item: item})
+		s.record(&pendingWrite{key: item.key, item: item})
+		now.Step(time.Millisecond)
 	}
-	for n := 1001; n <= 1000+maxPending+1; n++ {
-		write(n)
+	for n := 1001; n < 1001+maxPending; n++ {
+		item := configMap("a", strconv.Itoa(n), n)
+		s.pending.byKey[item.key] = &pendingWrite{key: item.key, item: item, at: now.Now()}
+		now.Step(time.Millisecond)
 	}
-	if w, floor := s.pending.get(types.NamespacedName{Namespace: "a", Name: "1001"}); w != nil || floor != 1001 {
-		t.Errorf("the oldest write is %v with floor %d, want gone and 1001", w, floor)
+	newest := 1001 + maxPending
+	write(newest)
+	half := 1001 + maxPending/2
+	if w, floor := s.pending.get(types.NamespacedName{Namespace: "a", Name: strconv.Itoa(half)}); w != nil || floor != uint64(half) {
+		t.Errorf("the last write of the older half is %v with floor %d, want gone and %d", w, floor, half)
 	}
-	for n := 1002; n <= 1000+maxPending+1; n++ {
+	for n := half + 1; n <= newest; n++ {
 		if w, _ := s.pending.get(types.NamespacedName{Namespace: "a", Name: strconv.Itoa(n)}); w == nil {
 			t.Fatalf("write %d is not pending", n)
 		}
@@ -635,13 +645,13 @@ func TestRequestIDsDoNotLeak(t *testing.T) {
 		must(t, s.cache.Update(made("deleted", "of-"+strconv.Itoa(n), n)))
 		must(t, s.cache.Delete(made("deleted", "of-"+strconv.Itoa(n), n)))
 		item := made("changed", "pending-"+strconv.Itoa(n), n)
-		s.note(&pendingWrite{key: item.key, item: item})
+		s.record(&pendingWrite{key: item.key, item: item})
 	}
 	if got := len(s.cache.byReqID); got != 1 {
 		t.Errorf("the cache knows %d request ids of one object", got)
 	}
-	if got := len(s.pending.byRequest); got != 1 {
-		t.Errorf("%d request ids are pending for one object", got)
+	if got := len(s.pending.byKey); got != 1 {
+		t.Errorf("%d writes are pending for one object", got)
 	}
 }
 
@@ -770,14 +780,18 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// An API server that takes a question and never answers is away. The time of the question is not a deadline of the reader.
-func TestQuestionWithoutAnAnswer(t *testing.T) {
+// An API server that never answers a comparison is unavailable. The time limit of the comparison is not a deadline of the reader.
+func TestComparisonWithoutAnAnswer(t *testing.T) {
+	client := &restfake.RESTClient{
+		NegotiatedSerializer: serializer.NewCodecFactory(NewScheme(configMaps.GroupVersionKind)).WithoutConversion(), GroupVersion: corev1.SchemeGroupVersion,
+		Client: restfake.CreateHTTPClient(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}),
+	}
 	synctest.Test(t, func(t *testing.T) {
-		_, err := new(Store).shared(t.Context(), "newest", func(ctx context.Context) (uint64, error) {
-			<-ctx.Done()
-			return 0, ctx.Err()
-		})
-		if !apierrors.IsServiceUnavailable(err) {
+		s := newTestStore(t, Options{Reader: client})
+		if _, err := s.List(t.Context(), ListOptions{Selection: Selection{ReadOptions: ReadOptions{MinVersion: "101"}}}); !apierrors.IsServiceUnavailable(err) {
 			t.Errorf("got %v", err)
 		}
 	})

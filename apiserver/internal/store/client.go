@@ -17,12 +17,12 @@ import (
 
 // ClientOptions of NewClient.
 type ClientOptions struct {
-	// OnWarning is told of every warning that the API server sends with an answer. Nil ignores them.
+	// OnWarning is called with every warning of the API server. Nil ignores them.
 	OnWarning func(ctx context.Context, text string)
 }
 
-// NewClient returns a client of one API group. All callers share it and its HTTP/2 connections: whose request it is, the configuration
-// (of package authn) puts on each request on its way out, so a caller costs nothing.
+// NewClient returns a client of one API group. All callers share it and its HTTP/2 connections: the configuration (of package authn) adds the caller's
+// credentials to each request.
 func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, o ClientOptions) (*rest.RESTClient, error) {
 	c := rest.CopyConfig(config)
 	c.GroupVersion = &gv
@@ -43,14 +43,14 @@ func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersi
 }
 
 const (
-	// maxProxied bounds what is read of an answer that comes through the Service proxy of the API server.
+	// maxProxied is how many bytes are read of an answer through the Service proxy of the API server.
 	maxProxied = 64 << 10
-	// decodedCopies is about how many times the length of an answer is held once it has been decoded.
+	// decodedCopies is the approximate memory of a decoded answer, in multiples of its length.
 	decodedCopies = 4
 )
 
-// bounded is for answers that the client reads as a whole: those of what users run behind the Service proxy are cut off, and all others count for the call
-// that they are read for, since it is users who decide how long their objects are. Logs come piece by piece.
+// bounded limits answers that the client reads as a whole: those of programs of users behind the Service proxy are cut off, and the bytes of all others are
+// held for the call, since users decide on the size of their objects. Logs are read in pieces.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -73,7 +73,7 @@ type body struct {
 	io.Closer
 }
 
-// counted is a body that is held for the call of a context.
+// counted is a body whose bytes are held for the call of a context.
 type counted struct {
 	ctx  context.Context // that of the request: Read has none
 	body io.Reader

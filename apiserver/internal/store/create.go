@@ -19,7 +19,7 @@ type CreateOptions struct {
 }
 
 // Create writes a new object with the caller's credentials and returns it as stored. The Store owns obj from then on.
-// What only the server can set (uid, versions, times, status) is ignored, so that an object read elsewhere can be created as it is.
+// Fields that only the API server sets (uid, versions, times, status) are ignored, so that an object read elsewhere can be created as it is.
 func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item, error) {
 	s.clearServerOwned(obj)
 	obj.SetUID("")
@@ -107,7 +107,7 @@ func (s *Store) repeated(ctx context.Context, key types.NamespacedName, k reques
 	if item.Annotations[AnnotationRequestHash] != hash {
 		return nil, ErrRequestIDReused
 	}
-	s.note(&pendingWrite{key: item.key, item: item}) // whoever repeats a create reads what it made, also where the watch is behind
+	s.record(&pendingWrite{key: item.key, item: item}) // also a repeated create makes its object visible to later reads
 	return item, nil
 }
 

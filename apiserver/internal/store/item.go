@@ -19,8 +19,8 @@ import (
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Item is one version of one object: its JSON as the API server stores it, without managed fields and last-applied annotation, and its
-// metadata decoded. Everything else is a view of the JSON. An Item is shared between readers and must not be changed.
+// Item is one version of one object: its stored JSON without managed fields and last-applied annotation, and its decoded metadata. All other forms are made
+// of the JSON. An Item is shared between readers and must not be changed.
 type Item struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
@@ -131,7 +131,7 @@ func (i *Item) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// itemList is what a list request decodes into.
+// itemList is the decoded answer to a list request.
 type itemList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata"`

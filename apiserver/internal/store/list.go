@@ -34,7 +34,7 @@ func (o *Selection) has(item *Item) bool {
 	return (o.Selector == nil || o.Selector.Matches(labels.Set(item.Labels))) && (o.Match == nil || o.Match(item))
 }
 
-// of returns the chosen ones of items, in which it does so.
+// of returns the chosen ones of items, which it changes.
 func (o *Selection) of(ctx context.Context, items []*Item) ([]*Item, error) {
 	chosen := slices.DeleteFunc(items, func(item *Item) bool { return ctx.Err() != nil || !o.has(item) })
 	return chosen, ctx.Err()
@@ -93,13 +93,7 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 		}
 		places = places[from:]
 	}
-	size := o.PageSize
-	switch {
-	case size <= 0:
-		size = DefaultPageSize
-	case size > MaxPageSize:
-		size = MaxPageSize
-	}
+	size := min(cmp.Or(max(o.PageSize, 0), DefaultPageSize), MaxPageSize)
 	if size = o.fits(places[:min(size, len(places))]); len(places) > size {
 		places = places[:size]
 		last := places[size-1].pageCursor
@@ -127,7 +121,7 @@ func (o *ListOptions) fits(places []place) int {
 	return len(places)
 }
 
-// place is an item and where it stands in an order, computed once per item and not once per comparison.
+// place is an item with its position in an order, which is computed once per item and not once per comparison.
 type place struct {
 	pageCursor
 	item *Item
@@ -160,7 +154,7 @@ type orderTerm struct {
 	desc  bool
 }
 
-// orderFields are the names order_by knows, with the JSON paths people try first.
+// orderFields are the names of order_by, with the JSON paths that people try first.
 var orderFields = map[string]string{
 	"name": "name", "metadata.name": "name",
 	"namespace": "namespace", "metadata.namespace": "namespace",
@@ -169,30 +163,24 @@ var orderFields = map[string]string{
 }
 
 // ParseOrder reads an order_by such as "create_time desc, name".
-func ParseOrder(text string) (Order, error) {
-	var o Order
+func ParseOrder(text string) (o Order, err error) {
 	if strings.TrimSpace(text) == "" {
 		return o, nil
 	}
 	for part := range strings.SplitSeq(text, ",") {
-		words := strings.Fields(part)
-		var term orderTerm
-		switch {
-		case len(words) == 0:
+		words := append(strings.Fields(part), "asc")
+		field, known := orderFields[words[0]]
+		switch direction := words[1:]; {
+		case len(direction) == 0:
 			return Order{}, fmt.Errorf("empty term in %q: write for example \"create_time desc, name\"", text)
-		case len(words) > 2:
+		case len(direction) > 2:
 			return Order{}, fmt.Errorf("%q has more than a field and a direction", strings.TrimSpace(part))
-		case len(words) == 2 && words[1] == "desc":
-			term.desc = true
-		case len(words) == 2 && words[1] != "asc":
-			return Order{}, fmt.Errorf("%q is not a direction: write asc or desc", words[1])
-		}
-		field, ok := orderFields[words[0]]
-		if !ok {
+		case direction[0] != "asc" && direction[0] != "desc":
+			return Order{}, fmt.Errorf("%q is not a direction: write asc or desc", direction[0])
+		case !known:
 			return Order{}, fmt.Errorf("cannot order by %q: use name, namespace, create_time or state", words[0])
 		}
-		term.field = field
-		o.terms = append(o.terms, term)
+		o.terms = append(o.terms, orderTerm{field, words[1] == "desc"})
 	}
 	return o, nil
 }
@@ -230,7 +218,7 @@ func (s *Store) cursorOf(i *Item, o Order) pageCursor {
 	return c
 }
 
-// compare tells which of two places of this order comes first.
+// compare returns the order of two places.
 func (o Order) compare(a, b pageCursor) int {
 	for n, t := range o.terms {
 		if n >= len(a.Values) || n >= len(b.Values) {

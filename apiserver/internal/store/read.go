@@ -36,32 +36,32 @@ func (s *Store) Get(ctx context.Context, key types.NamespacedName, o ReadOptions
 	return item, nil
 }
 
-// shown returns what readers see of an object after a write, of which the cache, whose lock is held, has cached; nil when there is no object.
+// shown returns the object that readers see after a write, or nil if there is none. cached is the object in the cache, whose lock is held.
 func (s *Store) shown(w *pendingWrite, cached *Item) *Item {
 	switch {
 	case w.item != nil && s.cache.version < w.item.rv:
 		return w.item
-	case w.item == nil && cached != nil && cached.UID == w.gone:
+	case w.item == nil && cached != nil && cached.UID == w.deleted:
 		return nil
 	}
 	return cached
 }
 
-// settled tells whether a write is no longer needed: the cache, whose lock is held, has its effect. That an object is not in the cache does not say that the
-// cache has seen its deletion, of which no version is known: it may not have seen its creation yet. Such a write stays for longer than the watch may be behind.
-func (s *Store) settled(w *pendingWrite) bool {
+// isCached reports whether the cache, whose lock is held, has the effect of a write. For a deletion without a version this cannot be known: an object that
+// is missing in the cache may not have arrived yet. So such a write stays pending for longer than the watch may be behind.
+func (s *Store) isCached(w *pendingWrite) bool {
 	if w.item != nil {
 		return s.cache.version >= w.item.rv
 	}
 	return s.opts.Clock.Since(w.at) > deletedLife
 }
 
-// note makes a write visible to the readers to come.
-func (s *Store) note(w *pendingWrite) {
+// record makes a write visible to later reads.
+func (s *Store) record(w *pendingWrite) {
 	w.at = s.opts.Clock.Now()
 	s.cache.mu.RLock()
 	defer s.cache.mu.RUnlock()
-	s.pending.note(w, s.settled)
+	s.pending.record(w, s.isCached)
 }
 
 // snapshot returns the objects of a namespace, or of all when it is empty, sorted by namespace and name, with the same promise as Get, and

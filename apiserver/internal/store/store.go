@@ -73,7 +73,8 @@ type Store struct {
 	cache   *watchCache
 	pending *pendingWrites
 	creates sync.Map // requestKey of a create that is under way -> chan struct{}, closed at its end
-	asking  singleflight.Group
+	// comparing shares comparisons with the API server, by the version that readers want.
+	comparing singleflight.Group
 }
 
 // New returns a Store that answers reads once Run has filled its cache.
@@ -135,7 +136,7 @@ func (s *Store) Size() int {
 // Age returns how long the API server has not been in contact; zero while it is. Reads are that old at most.
 func (s *Store) Age() time.Duration { return s.cache.age() }
 
-// What a Store answers besides the errors of the API server, which it passes on wrapped.
+// Errors of a Store. Those of the API server are returned wrapped.
 var (
 	// ErrPageToken says that a page token was not made by this gateway or belongs to another query.
 	ErrPageToken = errors.New("page_token is not one of this query: repeat the list without it")

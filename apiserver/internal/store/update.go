@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -108,7 +109,7 @@ func (s *Store) write(ctx context.Context, r *rest.Request, obj *Object, o Write
 		return nil, err
 	}
 	if !o.DryRun && item.rv != 0 {
-		s.note(&pendingWrite{key: item.key, item: item})
+		s.record(&pendingWrite{key: item.key, item: item})
 	}
 	return item, nil
 }
@@ -157,19 +158,32 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	if err != nil {
 		return "", err
 	}
-	if gjson.GetBytes(raw, "kind").Str == "Status" {
-		uid := types.UID(gjson.GetBytes(raw, "details.uid").Str)
-		if uid != "" && !o.DryRun {
-			s.note(&pendingWrite{key: key, gone: uid})
+	if o.DryRun {
+		return uidOf(raw), nil
+	}
+	return uidOf(raw), s.Record(key, raw)
+}
+
+// Record makes a write visible to later reads. answer is that of the API server: the object, or after a deletion a Status. Writes of this Store do so by
+// themselves.
+func (s *Store) Record(key types.NamespacedName, answer []byte) error {
+	if gjson.GetBytes(answer, "kind").Str == "Status" {
+		if uid := uidOf(answer); uid != "" {
+			s.record(&pendingWrite{key: key, deleted: uid})
 		}
-		return uid, nil
+		return nil
 	}
-	item, err := ParseItem(raw)
+	item, err := ParseItem(answer)
 	if err != nil {
-		return "", fmt.Errorf("reading answer to delete: %w", err)
+		return fmt.Errorf("reading the answer to a write: %w", err)
 	}
-	if !o.DryRun {
-		s.note(&pendingWrite{key: item.key, item: item})
+	if item.rv != 0 && item.Kind == s.kind.GroupVersionKind.Kind { // not a table, or metadata alone
+		s.record(&pendingWrite{key: item.key, item: item})
 	}
-	return item.UID, nil
+	return nil
+}
+
+// uidOf returns the UID of the object that the API server answers a deletion with.
+func uidOf(answer []byte) types.UID {
+	return types.UID(cmp.Or(gjson.GetBytes(answer, "metadata.uid").Str, gjson.GetBytes(answer, "details.uid").Str))
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// EventType says what a watch event tells.
+// EventType is the type of a watch event.
 type EventType int
 
 // The types of watch events.
@@ -72,30 +72,13 @@ type watcher struct {
 	resume uint64 // version to resume from when nothing more is sent
 }
 
-// start sends what comes before the changes and finds the place in the log.
-func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the ways a watch can begin, side by side
+// start finds the place of the watch in the log, and sends the events before it.
+func (w *watcher) start(ctx context.Context) error {
+	resume, ahead, err := w.reach(ctx)
+	if err != nil {
+		return err
+	}
 	c := w.s.cache
-	var resume uint64
-	if w.o.ResumeToken != "" {
-		var err error
-		if resume, err = parseResumeToken(w.o.ResumeToken); err != nil {
-			return err
-		}
-	}
-	if err := w.s.reach(ctx, parseVersion(w.o.MinVersion)); err != nil {
-		return err
-	}
-	// What was written here just now belongs to what is there. Should the watch be broken, what is there is shown all the same.
-	written := w.s.pending.newest(w.o.Namespace)
-	w.s.await(ctx, func() bool { return c.version >= written })
-	// A token may come from a replica that is ahead of this one. When it stays ahead, the token is no use here.
-	ahead := !w.s.await(ctx, func() bool { return c.synced && c.version >= resume })
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := w.s.Ready(); err != nil {
-		return err
-	}
 	c.mu.RLock()
 	if w.o.ResumeToken != "" && !ahead && resume >= c.since {
 		w.next = c.first + uint64(sort.Search(len(c.log), func(i int) bool { return c.log[i].version > resume }))
@@ -106,8 +89,34 @@ func (w *watcher) start(ctx context.Context) error { //nolint:gocyclo // the way
 	items := c.listLocked(w.o.Namespace)
 	w.next, w.resume = c.first+uint64(len(c.log)), c.version
 	c.mu.RUnlock()
+	return w.sendInitial(ctx, items)
+}
 
-	// Until all initial objects have been sent, tokens are those that start over: resuming amid them would lose the rest.
+// reach waits until the cache is as new as the watch needs. It returns the version of the resume token, and whether that is ahead of the cache: a token may
+// come from a replica that is ahead of this one. If it stays ahead, it cannot be used here.
+func (w *watcher) reach(ctx context.Context) (resume uint64, ahead bool, err error) {
+	if w.o.ResumeToken != "" {
+		if resume, err = parseResumeToken(w.o.ResumeToken); err != nil {
+			return 0, false, err
+		}
+	}
+	if err := w.s.reach(ctx, parseVersion(w.o.MinVersion)); err != nil {
+		return 0, false, err
+	}
+	c := w.s.cache
+	// The snapshot includes own writes. It is also returned while the watch is disconnected.
+	written := w.s.pending.newest(w.o.Namespace)
+	w.s.await(ctx, func() bool { return c.version >= written })
+	ahead = !w.s.await(ctx, func() bool { return c.synced && c.version >= resume })
+	if err := ctx.Err(); err != nil {
+		return 0, false, err
+	}
+	return resume, ahead, w.s.Ready()
+}
+
+// sendInitial sends the present objects. Until all have been sent, tokens are those that start over, since a watch that resumed between them would lose the
+// rest.
+func (w *watcher) sendInitial(ctx context.Context, items []*Item) error {
 	if w.o.ResumeToken != "" {
 		if err := w.send(Event{Type: Reset, Token: resumeToken(0)}); err != nil {
 			return err
@@ -154,7 +163,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	}
 }
 
-// atOnce never lets anybody wait.
+// atOnce is a closed channel.
 var atOnce = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -170,7 +179,7 @@ func (w *watcher) heartbeat() error {
 	return w.send(Event{Type: Heartbeat, Token: resumeToken(w.resume), Age: w.s.cache.age()})
 }
 
-// read takes the next changes from the log. It returns the version reached with them and the channel that tells of more.
+// read takes the next changes from the log. It returns the version after them, and a channel that is closed when there are more.
 func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	c := w.s.cache
 	c.mu.RLock()

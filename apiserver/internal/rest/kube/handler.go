@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/relay"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -27,23 +27,33 @@ type Options struct {
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
-	// Expand gives the groups of a custom resource that name a compute template what it says, and tells whether there were any.
+	// Expand applies the compute templates that the groups of a custom resource name, and returns whether there were any.
 	Expand func(ctx context.Context, namespace string, tree map[string]any) (bool, error)
-	// IsRayService tells whether a Service belongs to a Ray cluster, for the context's caller.
+	// IsRayService reports whether a Service belongs to a Ray cluster, for the context's caller.
 	IsRayService func(ctx context.Context, namespace, name string) (bool, error)
-	// Stop ends what stays open.
+	// Record makes a write visible to later reads of the gateway. answer is that of the API server.
+	Record func(resource string, key types.NamespacedName, answer []byte) error
+	// Stop ends open requests.
 	Stop <-chan struct{}
 }
 
+// maxRecorded is the longest answer to a write that is looked at, in bytes: etcd takes 1.5 MiB.
+const maxRecorded = 2 << 20
+
 // Handler serves the paths.
-type Handler struct{ Options }
+type Handler struct {
+	Options
+	gate rest.Gate
+}
 
 var _ http.Handler = (*Handler)(nil)
 
 // New returns a Handler.
 func New(o Options) *Handler {
 	o.Transport = retrying{o.Transport}
-	return &Handler{Options: o}
+	h := &Handler{Options: o}
+	h.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: h.WriteError}
+	return h
 }
 
 // ServeHTTP implements http.Handler.
@@ -54,42 +64,43 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rest.SetRoute(w, t.route)
-	ctx, visit, err := h.Edge.Enter(r.Context(), r, true)
-	if err != nil {
-		h.WriteError(w, rest.Refused(h.Edge, h.Table, w.Header(), err))
-		return
-	}
-	defer visit.Leave()
-	defer audit(ctx, r, t)
-	r = r.WithContext(ctx)
-	if err := h.prepare(w, r, t, visit); err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
-		h.WriteError(w, err)
-		return
-	}
-	if err := h.pass(w, r, t); err != nil {
-		h.WriteError(w, err)
-	}
+	h.gate.Enter(w, r, true, func(ctx context.Context, visit *edge.Visit) error {
+		if t.service != "" || !rest.IsRead(r.Method) { // Ray kills actors by GET
+			defer rest.Audit(ctx, r, t.route, "namespace", t.namespace, "path", r.URL.Path)
+		}
+		r = r.WithContext(ctx)
+		if err := h.prepare(w, r, t, visit); err != nil {
+			return err
+		}
+		if err := h.pass(w, r, t); err != nil {
+			h.WriteError(w, err)
+		}
+		return nil
+	})
 }
 
-// prepare looks at what the target asks for, and reads the body of an object.
-func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, visit *edge.Visit) error {
+// check refuses a target that is not served.
+func (h *Handler) check(r *http.Request, t *target) error {
 	if t.service != "" {
 		ours, err := h.IsRayService(r.Context(), t.namespace, t.service)
-		if err != nil {
-			return err
+		if err == nil && !ours {
+			err = &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: "kuberay service not found: there is no Service " + t.service + " of a Ray cluster in namespace " + t.namespace}
 		}
-		if !ours {
-			return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: "kuberay service not found: there is no Service " + t.service + " of a Ray cluster in namespace " + t.namespace}
-		}
+		return err
 	}
-	if t.service == "" {
-		if err := rest.Unheeded(r, "dryRun"); err != nil {
-			return err
-		}
-		if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/") { // client-go refuses an empty name too
-			return rpcstatus.BadField("name", "is empty: Kubernetes would delete the whole collection; leave out the slash at the end to do so")
-		}
+	if err := rest.Unheeded(r, "dryRun"); err != nil {
+		return err
+	}
+	if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/") { // client-go refuses an empty name too
+		return rpcstatus.BadField("name", "is empty: Kubernetes would delete the whole collection; leave out the slash at the end to do so")
+	}
+	return nil
+}
+
+// prepare checks the target, and reads the body of an object.
+func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, visit *edge.Visit) error {
+	if err := h.check(r, t); err != nil {
+		return err
 	}
 	switch {
 	case r.Body == nil || r.Body == http.NoBody:
@@ -118,21 +129,37 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error 
 	u := h.Host.JoinPath()
 	u.Path, u.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
 	u.RawQuery = t.query
-	return relay.Pass(w, r, relay.Target{URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != ""})
+	return relay.Pass(w, r, relay.Target{
+		URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != "", Answer: func(resp *http.Response) error { return h.record(r, t, resp) },
+	})
 }
 
-// audit notes what may have changed something, and what was asked of a dashboard: Ray kills actors by GET.
-func audit(ctx context.Context, r *http.Request, t *target) {
-	message := "Mutation"
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		if t.service == "" {
-			return
-		}
-		message = "Read"
+// writesObject reports whether a request writes one object, and no collection.
+func writesObject(r *http.Request, t *target) bool {
+	if rest.IsRead(r.Method) || strings.Contains(t.query, "dryRun") {
+		return false
 	}
-	fields := []any{"method", r.Method + " " + t.route, "requestID", r.Header.Get("X-Request-Id"), "namespace", t.namespace, "path", r.URL.Path}
-	if c := authn.CallerFrom(ctx); c != nil {
-		fields = append(fields, "user", c.Name(), "groups", c.Groups())
+	return t.name != "" || t.resource != "" && r.Method == http.MethodPost
+}
+
+// record records a written object, so that the client can read its own write at /apis/v2.
+func (h *Handler) record(r *http.Request, t *target, resp *http.Response) error {
+	isObject := resp.StatusCode/100 == 2 && resp.Header.Get("Content-Type") == "application/json" && resp.Header.Get("Content-Encoding") == ""
+	if !isObject || !writesObject(r, t) || resp.ContentLength > maxRecorded {
+		return nil
 	}
-	klog.FromContext(ctx).WithName("audit").Info(message, fields...)
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxRecorded+1))
+	resp.Body = readCloser{io.MultiReader(bytes.NewReader(answer), resp.Body), resp.Body}
+	if err != nil || len(answer) > maxRecorded {
+		return err
+	}
+	if err := h.Record(t.resource, types.NamespacedName{Namespace: t.namespace, Name: t.name}, answer); err != nil {
+		klog.FromContext(r.Context()).V(2).Info("Could not record a write", "path", r.URL.Path, "error", err.Error())
+	}
+	return nil
+}
+
+type readCloser struct {
+	io.Reader
+	io.Closer
 }

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 
@@ -28,8 +30,9 @@ type world struct {
 	front *httptest.Server
 	kube  http.HandlerFunc
 
-	mu   sync.Mutex
-	seen []*http.Request
+	mu       sync.Mutex
+	seen     []*http.Request
+	recorded []string
 }
 
 type alice struct{}
@@ -66,6 +69,12 @@ func newWorld(t *testing.T) *world {
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
 	w.front = httptest.NewServer(New(Options{
 		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice{}, Table: table}), Stop: t.Context().Done(),
+		Record: func(resource string, key types.NamespacedName, answer []byte) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.recorded = append(w.recorded, fmt.Sprintf("%s %s %s", resource, key, answer))
+			return nil
+		},
 		IsRayService: func(_ context.Context, _, name string) (bool, error) { return name == "demo-head-svc", nil },
 		Expand: func(_ context.Context, _ string, tree map[string]any) (bool, error) {
 			if tree["computeTemplate"] == "missing" {
@@ -324,3 +333,40 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestWritesAreRecorded has writes whose effect later reads of the gateway must see, and others.
+func TestWritesAreRecorded(t *testing.T) {
+	const collection = "/apis/ray.io/v1/namespaces/ns/rayclusters"
+	for name, tc := range map[string]struct {
+		method, path, body string
+		code               int
+		want               []string
+	}{
+		"create":                  {"POST", collection, `{"a":1}`, 201, []string{`rayclusters ns/ {"a":1}`}},
+		"patch":                   {"PATCH", collection + "/demo", `{"a":2}`, 200, []string{`rayclusters ns/demo {"a":2}`}},
+		"status":                  {"PUT", collection + "/demo/status", `{"a":3}`, 200, []string{`rayclusters ns/demo {"a":3}`}},
+		"delete":                  {"DELETE", collection + "/demo", `{}`, 200, []string{`rayclusters ns/demo {}`}},
+		"delete of a collection":  {"DELETE", collection, `{}`, 200, nil},
+		"refusal":                 {"POST", collection, `{"a":4}`, 409, nil},
+		"dry run":                 {"POST", collection + "?dryRun=All", `{"a":5}`, 201, nil},
+		"read":                    {"GET", collection + "/demo", "", 200, nil},
+		"write through a Service": {"POST", "/api/v1/namespaces/ns/services/demo-head-svc:dashboard/proxy/api", `{"a":6}`, 200, nil},
+	} {
+		w := newWorld(t)
+		w.kube = func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(tc.code)
+			_, _ = io.Copy(rw, r.Body)
+		}
+		resp, body := w.do(t, tc.method, tc.path, tc.body, "Content-Type", "application/json")
+		if resp.StatusCode != tc.code || body != tc.body {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+		w.mu.Lock()
+		recorded := w.recorded
+		w.mu.Unlock()
+		if diff := cmp.Diff(tc.want, recorded); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

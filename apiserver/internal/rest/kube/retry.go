@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/raygate/raygate/apiserver/internal/rest"
 )
 
 // attempts bounds how often a request is sent; retryDelay is the first wait, which doubles.
@@ -15,16 +17,18 @@ const (
 // retryable are the answers after which trying again may help.
 var retryable = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// retrying sends a request that only reads again when the API server is not there for a moment. One that may change something is sent once: nobody can know
-// whether it has been carried out. Nothing of an answer has been passed on then.
+// retrying repeats reads while the API server is unavailable. Nothing of an answer has been passed on by then. Requests that may change something are sent
+// once, because it is not known whether they were carried out.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t retrying) RoundTrip(r *http.Request) (*http.Response, error) {
-	reads := (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.Body == nil || r.Body == http.NoBody) && r.Header.Get("Upgrade") == ""
+	if !onlyReads(r) {
+		return t.next.RoundTrip(r)
+	}
 	for attempt, delay := 1, retryDelay; ; attempt, delay = attempt+1, delay*2 {
 		resp, err := t.next.RoundTrip(r)
-		if !reads || attempt == attempts || err == nil && !slices.Contains(retryable, resp.StatusCode) || r.Context().Err() != nil {
+		if attempt == attempts || err == nil && !slices.Contains(retryable, resp.StatusCode) || r.Context().Err() != nil {
 			return resp, err
 		}
 		if err == nil {
@@ -36,4 +40,8 @@ func (t retrying) RoundTrip(r *http.Request) (*http.Response, error) {
 		case <-time.After(delay):
 		}
 	}
+}
+
+func onlyReads(r *http.Request) bool {
+	return rest.IsRead(r.Method) && (r.Body == nil || r.Body == http.NoBody) && r.Header.Get("Upgrade") == ""
 }

@@ -27,6 +27,8 @@ type target struct {
 	// route is the pattern of the path, for metrics and the log.
 	route     string
 	namespace string
+	// resource and name are those of a Ray object in the path; empty if it has none.
+	resource, name string
 	// query to pass on.
 	query string
 	// service is the Service whose proxy is asked for; empty for all else.
@@ -64,6 +66,12 @@ func rayTarget(r *http.Request) *target {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, rayPrefix), "/")
 	if len(parts) >= 2 && parts[0] == "namespaces" {
 		t.namespace = parts[1]
+		if len(parts) >= 3 {
+			t.resource = parts[2]
+		}
+		if len(parts) >= 4 {
+			t.name = parts[3]
+		}
 		t.templates = len(parts) >= 3 && slices.Contains(withTemplates, parts[2]) && (r.Method == http.MethodPost && len(parts) == 3 || r.Method == http.MethodPut && len(parts) == 4)
 	}
 	return t

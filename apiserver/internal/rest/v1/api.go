@@ -52,15 +52,20 @@ type Options struct {
 type API struct {
 	Options
 	routes rest.Routes
+	gate   rest.Gate
 }
 
 // New returns the handler.
-func New(o Options) *API { return &API{Options: o, routes: rest.RoutesOf(services...)} }
+func New(o Options) *API {
+	a := &API{Options: o, routes: rest.RoutesOf(services...)}
+	a.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: a.WriteError}
+	return a
+}
 
 // passedHeaders are those that reach the services, and under which names.
 var passedHeaders = map[string]string{"X-Request-Id": "x-request-id", "Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent"}
 
-// ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
+// ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if clean := cleanPath(r.URL.Path); clean != r.URL.Path { // as Go's own mux does, which KubeRay's server has in front
 		to := *r.URL
@@ -68,27 +73,26 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to.RequestURI(), http.StatusTemporaryRedirect)
 		return
 	}
-	parts := strings.Split(r.URL.Path, "/")
-	route := a.routes.Match(r.Method, parts)
+	route := a.routes.Match(r.Method, strings.Split(r.URL.Path, "/"))
 	if route != nil {
 		rest.SetRoute(w, route.Pattern)
 	}
-	ctx, visit, err := a.Edge.Enter(r.Context(), r, false)
-	if err != nil {
-		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
-		return
-	}
-	defer visit.Leave()
-	data, err := read(ctx, w, r, visit)
-	if err != nil {
-		w.Header().Set("Connection", "close")
-		a.WriteError(w, err)
-		return
-	}
-	if route == nil {
-		a.noRoute(w, r)
-		return
-	}
+	a.gate.Enter(w, r, false, func(ctx context.Context, visit *edge.Visit) error {
+		data, err := read(ctx, w, r, visit)
+		switch {
+		case err != nil:
+			return err
+		case route == nil:
+			a.WriteError(w, a.routes.Missing(w.Header(), r, "Not Found", "Method Not Allowed"))
+		default:
+			a.call(ctx, w, r, route, data)
+		}
+		return nil
+	})
+}
+
+// call makes a request of a body and calls the method of a route.
+func (a *API) call(ctx context.Context, w http.ResponseWriter, r *http.Request, route *rest.Route, data []byte) {
 	ctx, cancel, err := rest.CallContext(ctx, r, passedHeaders)
 	if err != nil {
 		a.WriteError(w, err)
@@ -105,7 +109,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if text := string(bytes.TrimSpace(data)); text == "" || text == "null" {
 		decode = nil
 	}
-	a.serve(ctx, w, route, func(request any) error { return route.Fill(request.(proto.Message), parts, r.URL.RawQuery, decode) })
+	a.serve(ctx, w, route, func(request any) error { return route.Fill(request.(proto.Message), r.URL, decode) })
 }
 
 // serve calls the method of a route, whose request fill makes, and sends its answer.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"net/http"
-	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -37,15 +36,4 @@ func (a *API) WriteError(w http.ResponseWriter, err error) {
 	}
 	w.WriteHeader(code)
 	_, _ = w.Write(data)
-}
-
-// noRoute answers a request that no route fits: 404, or 405 with the methods that do fit.
-func (a *API) noRoute(w http.ResponseWriter, r *http.Request) {
-	allow := strings.Join(a.routes.Allowed(r.URL.Path), ", ")
-	if allow == "" {
-		a.WriteError(w, rpcstatus.PathNotFound("Not Found"))
-		return
-	}
-	w.Header().Set("Allow", allow)
-	a.WriteError(w, rpcstatus.MethodNotAllowed("Method Not Allowed: use "+allow))
 }

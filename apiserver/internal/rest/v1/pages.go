@@ -1,11 +1,13 @@
 package v1
 
 import (
+	"context"
 	_ "embed"
 	"io/fs"
 	"net/http"
 	"strings"
 
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -29,13 +31,10 @@ func (a *API) Pages(metrics http.Handler, documents fs.FS) http.Handler {
 		})
 	}
 	handle("GET /metrics", "/metrics", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, visit, err := a.Edge.Enter(r.Context(), r, false)
-		if err != nil {
-			a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
-			return
-		}
-		defer visit.Leave()
-		metrics.ServeHTTP(w, r)
+		a.gate.Enter(w, r, false, func(context.Context, *edge.Visit) error {
+			metrics.ServeHTTP(w, r)
+			return nil
+		})
 	}))
 	handle("GET /swagger/{file}", "/swagger/{file}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := fs.ReadFile(documents, r.PathValue("file"))

@@ -14,8 +14,7 @@ import (
 // maxUnknown is how many unknown members are named.
 const maxUnknown = 10
 
-// warnOfUnknown names the members of a body that its message does not have, in the header that Kubernetes has for it: they are ignored, and whoever has
-// misspelt one should know.
+// warnOfUnknown names unknown members of a body in Warning headers, as Kubernetes does. They are ignored, and may be misspelt.
 func warnOfUnknown(h http.Header, data []byte, md protoreflect.MessageDescriptor) {
 	if !json.Valid(data) { // gjson.ValidBytes recurses: a body of brackets would take a stack of hundreds of MiB
 		return

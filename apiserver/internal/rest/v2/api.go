@@ -1,6 +1,7 @@
 package v2
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -25,7 +26,7 @@ const (
 	minGzip = 128 << 10
 )
 
-// Services are those of this version: one per kind, and after them the one for what runs on clusters.
+// Services are those of this version: one per kind, then the one for submissions.
 var Services = []protoreflect.ServiceDescriptor{
 	raygatev2.File_raygate_v2_cluster_service_proto.Services().Get(0),
 	raygatev2.File_raygate_v2_job_service_proto.Services().Get(0),
@@ -36,15 +37,15 @@ var Services = []protoreflect.ServiceDescriptor{
 
 // Options of New. All are required but Dashboard and Pages.
 type Options struct {
-	// Conn reaches them. What they answer is not changed here.
+	// Conn reaches the services.
 	Conn *interceptor.Channel
 	// Edge decides on a request before its body is read.
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
-	// Dashboard answers what goes to the dashboard of a cluster. An error means that nothing has been answered. Nil means that there is no such thing.
+	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
-	// Pages shows dashboards to browsers. Nil means that there are none, and that nothing leads to ServePages.
+	// Pages shows dashboards to browsers. Nil means that it does not.
 	Pages *Pages
 }
 
@@ -53,11 +54,13 @@ type API struct {
 	Options
 	routes rest.Routes
 	zip    func(http.Handler) http.HandlerFunc
+	gate   rest.Gate
 }
 
 // New returns the handler.
 func New(o Options) (*API, error) {
 	a := &API{Options: o, routes: rest.RoutesOf(Services...)}
+	a.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: a.WriteError}
 	if a.Pages != nil {
 		a.Pages.files = make(chan struct{}, maxFiles)
 	}
@@ -79,12 +82,12 @@ type call struct {
 	form     format
 }
 
-// ServeHTTP implements http.Handler: first who it is and whether there is room, then all else.
+// ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.servedDashboard(w, r) {
 		return
 	}
-	form, parts := settleAccept(r), strings.Split(r.URL.Path, "/")
+	form, parts := chooseFormat(r), strings.Split(r.URL.Path, "/")
 	route := a.routes.Match(r.Method, parts)
 	if r.Method == http.MethodHead { // the server leaves out the body
 		if get := a.routes.Match(http.MethodGet, parts); get != nil && !get.Descriptor.IsStreamingServer() {
@@ -94,34 +97,34 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if route != nil {
 		rest.SetRoute(w, route.Pattern)
 	}
-	ctx, visit, err := a.Edge.Enter(r.Context(), r, route != nil && route.Long)
+	a.gate.Enter(w, r, route != nil && route.Long, func(ctx context.Context, visit *edge.Visit) error {
+		b, err := prepare(ctx, w, r, route, visit)
+		switch {
+		case err != nil:
+			return err
+		case route == nil:
+			path := rpcstatus.Quoted(r.URL.Path)
+			a.writeError(w, form, a.routes.Missing(w.Header(), r, "there is nothing at "+path+"; see /docs", r.Method+" is not possible on "+path))
+		default:
+			a.call(ctx, &call{API: a, w: w, request: r, route: route, exchange: &document.Exchange{Text: form == typeYAML || form == typePretty}, form: form}, b)
+		}
+		return nil
+	})
+}
+
+// call makes a request of a body and calls the method of a route.
+func (a *API) call(ctx context.Context, c *call, b *body) {
+	ctx, cancel, err := rest.CallContext(ctx, c.request, passedHeaders)
 	if err != nil {
-		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
-		return
-	}
-	defer visit.Leave()
-	b, err := prepare(ctx, w, r, route, visit)
-	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
-		a.WriteError(w, err)
-		return
-	}
-	if route == nil {
-		a.noRoute(w, r, form)
-		return
-	}
-	ctx, cancel, err := rest.CallContext(ctx, r, passedHeaders)
-	if err != nil {
-		a.writeError(w, form, err)
+		a.writeError(c.w, c.form, err)
 		return
 	}
 	defer cancel()
-	c := &call{API: a, w: w, request: r, route: route, exchange: &document.Exchange{Text: form == typeYAML || form == typePretty}, form: form}
 	ctx = document.WithExchange(ctx, c.exchange)
 	fill := func(request any) error {
-		return route.Fill(request.(proto.Message), parts, r.URL.RawQuery, func(into proto.Message) error { return b.decode(into, c.exchange) })
+		return c.route.Fill(request.(proto.Message), c.request.URL, func(into proto.Message) error { return b.decode(into, c.exchange) })
 	}
-	if route.Descriptor.IsStreamingServer() {
+	if c.route.Descriptor.IsStreamingServer() {
 		c.serveStream(ctx, fill)
 		return
 	}

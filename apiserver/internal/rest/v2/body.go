@@ -22,32 +22,23 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// body is a request body that was read already.
+// body is a request body that has been read.
 type body struct {
 	data        []byte
 	contentType string
 }
 
-// prepare checks what the handlers would not, and reads the body, for which there must be room.
+// prepare checks a request and reads its body, for which there must be room.
 func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *rest.Route, visit *edge.Visit) (*body, error) {
 	lastEventID(r, matched)
-	// An empty variable in a shell must not turn the list of one namespace into the list of all.
-	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
-		return nil, rpcstatus.BadField("namespace", "required")
-	}
-	if matched != nil {
-		if err := check(matched, r); err != nil {
-			return nil, err
-		}
-	}
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
+	if err := check(matched, r); err != nil {
+		return nil, err
 	}
 	data, err := rest.ReadObject(ctx, w, r, visit)
 	if err != nil {
 		return nil, err
 	}
-	// Kubernetes heeds the body of a DELETE, such as {"dryRun": ["All"]}: who sends one must not believe that it was heeded here.
+	// Kubernetes uses the body of a DELETE, such as {"dryRun": ["All"]}. Ignoring one would delete the object.
 	if said := string(bytes.TrimSpace(data)); matched != nil && matched.Body == "" && matched.Method != http.MethodGet && said != "" && said != "{}" {
 		return nil, malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "this method takes no body: send what it says as query parameters")})
 	}
@@ -58,16 +49,28 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 	return &body{data: data, contentType: contentType}, nil
 }
 
-// check refuses parameters and conditions that the method does not heed.
+// check refuses parameters, conditions and encodings that are not supported.
 func check(m *rest.Route, r *http.Request) error {
-	if err := m.Query.Check(r.URL.RawQuery); err != nil {
-		return err
+	// An empty variable in a shell must not turn the list of one namespace into the list of all.
+	if strings.HasPrefix(r.URL.Path, Prefix+"namespaces//") {
+		return rpcstatus.BadField("namespace", "required")
 	}
-	heeded := []string{"validateOnly", "validate_only", "etag"}
-	if m.Descriptor.Input().Fields().ByName("etag") != nil {
-		heeded = append(heeded, "If-Match")
+	if m != nil {
+		if err := m.Query.Check(r.URL.RawQuery); err != nil {
+			return err
+		}
+		heeded := []string{"validateOnly", "validate_only", "etag"}
+		if m.Descriptor.Input().Fields().ByName("etag") != nil {
+			heeded = append(heeded, "If-Match")
+		}
+		if err := rest.Unheeded(r, heeded...); err != nil {
+			return err
+		}
 	}
-	return rest.Unheeded(r, heeded...)
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "compressed request bodies are not supported"}
+	}
+	return nil
 }
 
 // bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a
@@ -110,8 +113,8 @@ var accepted = map[string]format{
 	typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
 }
 
-// settleAccept reduces the Accept header to one of our types.
-func settleAccept(r *http.Request) format {
+// chooseFormat reduces the Accept header to one of our types.
+func chooseFormat(r *http.Request) format {
 	chosen := acceptedType(r.Header.Values("Accept"))
 	if r.URL.RawQuery == "" {
 		return chosen
@@ -149,8 +152,7 @@ func acceptedType(header []string) format {
 	return chosen
 }
 
-// lastEventID moves a header to the request field that it stands for: it is what a browser sends when it reconnects, with the URL of its first
-// attempt, so that it is newer than the query.
+// lastEventID moves the header Last-Event-ID to the query. A browser that reconnects sends it with the URL of its first attempt, so it is newer than the query.
 func lastEventID(r *http.Request, matched *rest.Route) {
 	if matched == nil || r.Header.Get("Last-Event-ID") == "" {
 		return

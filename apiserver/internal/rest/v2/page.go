@@ -4,23 +4,21 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// PagePrefix of the paths of dashboard pages, which go on with a handle.
+// PagePrefix of the paths of dashboard pages. A handle follows it.
 const PagePrefix = "/dashboards/"
 
-// Routes that metrics, logs and traces know.
+// Routes in metrics, logs and traces.
 const (
 	ticketRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard:ticket"
 	pageRoute   = PagePrefix + "{handle}/{path}"
@@ -35,7 +33,7 @@ type Pages struct {
 	Authorize func(ctx context.Context, cluster types.NamespacedName) error
 	// Issue returns handle and proof for a cluster and the Authorization header of a caller.
 	Issue func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error)
-	// Open returns what a request for path below a handle is for. proof is empty if the request has none.
+	// Open returns the page of a request for path below a handle. proof is empty if the request has none.
 	Open func(handle, proof, path string) (OpenPage, error)
 	// Serve answers a request for a page, as Options.Dashboard does.
 	Serve func(w http.ResponseWriter, r *http.Request, page OpenPage, base, path, proof string) error
@@ -45,61 +43,44 @@ type Pages struct {
 	files chan struct{}
 }
 
-// OpenPage is what a handle is good for.
+// OpenPage is the page that a handle opens.
 type OpenPage struct {
 	Cluster types.NamespacedName
 	// Authorization is the header of the caller.
 	Authorization string
-	// Anyone says that no caller is asked for: a file that is the same for everybody.
+	// Anyone is set for a file that is the same for everybody: it needs no caller.
 	Anyone  bool
 	Expires time.Time
 }
 
-// ticketPath takes the path of a request for a ticket apart.
-func ticketPath(u *url.URL) (cluster types.NamespacedName, ok bool) {
-	rest, ok := strings.CutPrefix(u.EscapedPath(), Prefix+"namespaces/")
-	parts := strings.Split(rest, "/")
-	if !ok || len(parts) != 4 || parts[1] != "clusters" || parts[3] != "dashboard:ticket" {
-		return types.NamespacedName{}, false
-	}
-	return types.NamespacedName{Namespace: parts[0], Name: parts[2]}, true
-}
-
-// serveTicket answers a caller with the path of a dashboard's pages.
+// serveTicket answers with the path of a dashboard's pages.
 func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName) {
 	rest.SetRoute(w, ticketRoute)
-	ctx, visit, err := a.Edge.Enter(r.Context(), r, false)
-	if err != nil {
-		a.WriteError(w, rest.Refused(a.Edge, a.Table, w.Header(), err))
-		return
-	}
-	defer visit.Leave()
-	var handle, proof string
-	var expires time.Time
-	switch {
-	case r.Method != http.MethodPost:
-		w.Header().Set("Allow", http.MethodPost)
-		err = rpcstatus.MethodNotAllowed("use POST")
-	case len(validation.IsDNS1123Label(cluster.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(cluster.Name)) > 0:
-		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path does not name a namespace and a cluster"}
-	default:
-		if err = a.Pages.Authorize(ctx, cluster); err == nil {
-			handle, proof, expires, err = a.Pages.Issue(cluster, r.Header.Get("Authorization"))
+	a.gate.Enter(w, r, false, func(ctx context.Context, _ *edge.Visit) error {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			return rpcstatus.MethodNotAllowed("use POST")
 		}
-	}
-	if err != nil {
-		w.Header().Set("Connection", "close") // what there is of a body is not read
-		a.WriteError(w, err)
-		return
-	}
-	base := PagePrefix + handle + "/"
-	setProof(w, r, base, proof, expires)
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"path": base, "expireTime": expires.UTC().Format(time.RFC3339)})
+		if err := checkCluster(cluster); err != nil {
+			return err
+		}
+		if err := a.Pages.Authorize(ctx, cluster); err != nil {
+			return err
+		}
+		handle, proof, expires, err := a.Pages.Issue(cluster, r.Header.Get("Authorization"))
+		if err != nil {
+			return err
+		}
+		base := PagePrefix + handle + "/"
+		setProof(w, r, base, proof, expires)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]string{"path": base, "expireTime": expires.UTC().Format(time.RFC3339)})
+		return nil
+	})
 }
 
-// ServePages answers what is asked for below PagePrefix. The proof takes the place of credentials, of which none are looked at: the caller is the one it
-// was issued to, identified and authorized anew for each request.
+// ServePages answers requests below PagePrefix. The proof replaces credentials, which are ignored: the caller is the one it was issued to, and is
+// identified and authorized again for each request.
 func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 	rest.SetRoute(w, pageRoute)
 	handle, path, ok := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), PagePrefix), "/")
@@ -121,7 +102,7 @@ func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 		a.WriteError(w, err)
 		return
 	}
-	ctx, cancel := context.WithDeadline(r.Context(), page.Expires) // ends what is still open
+	ctx, cancel := context.WithDeadline(r.Context(), page.Expires) // ends open requests
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Del("Cookie")
@@ -136,10 +117,10 @@ func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 		a.sendFile(w, r, func() error { return serve(w, r, page.Cluster, "/"+path) })
 		return
 	}
-	a.passOn(w, r, page.Cluster, "/"+path, pageRoute, serve)
+	a.passOn(w, r, dashboardRequest{pageRoute, page.Cluster, "/" + path}, serve)
 }
 
-// sendFile answers a request that has no caller, whose limits would count.
+// sendFile answers a request without a caller. Such requests share one limit.
 func (a *API) sendFile(w http.ResponseWriter, r *http.Request, send func() error) {
 	select {
 	case a.Pages.files <- struct{}{}:
@@ -153,7 +134,7 @@ func (a *API) sendFile(w http.ResponseWriter, r *http.Request, send func() error
 }
 
 const (
-	// proofCookie begins the names of the cookies of a page, which go on with a number.
+	// proofCookie is the beginning of the names of a page's cookies. A number follows it.
 	proofCookie = "raygate-page-"
 	// proofPart is how much of a proof one cookie has: browsers keep up to 4096 bytes with name and attributes.
 	proofPart = 3500
@@ -161,8 +142,8 @@ const (
 	maxProofCookies = 18
 )
 
-// setProof gives a browser the cookies with which it opens the pages below base. They are sent when a person opens a page there, also by a link; a page, whose
-// origin is nobody's, cannot have them sent.
+// setProof gives a browser the cookies with which it opens the pages below base. Browsers send them when a person opens a page there, also by a link, but not
+// for requests of a page itself, which has an opaque origin.
 func setProof(w http.ResponseWriter, r *http.Request, base, proof string, expires time.Time) {
 	secure := r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 	for n := 0; proof != "" && n < maxProofCookies; n++ {
@@ -174,7 +155,7 @@ func setProof(w http.ResponseWriter, r *http.Request, base, proof string, expire
 	}
 }
 
-// proofOf is the proof that a request has, empty for none.
+// proofOf returns the proof of a request; empty for none.
 func proofOf(r *http.Request, header string) string {
 	if proof := r.Header.Get(header); proof != "" {
 		return proof

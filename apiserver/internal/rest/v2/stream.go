@@ -11,59 +11,69 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
+// stream is the answer to a call that stays open. Its header is sent with the first bytes.
+type stream struct {
+	*call
+	contentType string
+	begun       bool
+}
+
+func (s *stream) send(data []byte) error {
+	if !s.begun {
+		s.w.Header().Set("Content-Type", s.contentType)
+		s.begun = true
+	}
+	_, err := s.w.Write(data)
+	if err == nil {
+		err = http.NewResponseController(s.w).Flush()
+	}
+	if err != nil {
+		return status.Error(codes.Canceled, "the client is gone")
+	}
+	return nil
+}
+
 // serveStream calls a method that answers with a stream: a watch, whose messages are sent bare, as Kubernetes does, in lines or as events for browsers; or a
 // log, whose bytes are sent as they are.
 func (c *call) serveStream(ctx context.Context, fill func(any) error) {
-	header, begun := c.w.Header(), false
-	header.Set("X-Accel-Buffering", "no")
-	isLog := c.route.Descriptor.Output().Fields().ByName("data") != nil
-	contentType := typeNDJSON
+	c.w.Header().Set("X-Accel-Buffering", "no")
+	s := &stream{call: c, contentType: typeNDJSON}
 	switch {
-	case isLog:
-		contentType = typeText
+	case c.route.Descriptor.Output().Fields().ByName("data") != nil:
+		s.contentType = typeText
 	case c.form == typeSSE:
-		contentType = typeSSE
+		s.contentType = typeSSE
 	}
-	send := func(data []byte) error {
-		if !begun {
-			header.Set("Content-Type", contentType)
-			begun = true
-		}
-		_, err := c.w.Write(data)
-		if err == nil {
-			err = http.NewResponseController(c.w).Flush()
-		}
-		if err != nil {
-			return status.Error(codes.Canceled, "the client is gone")
-		}
-		return nil
-	}
-	err := c.Conn.Stream(ctx, c.route.RPC, fill, func(message any) error {
+	s.end(c.Conn.Stream(ctx, c.route.RPC, fill, func(message any) error {
 		switch m := message.(type) {
 		case *document.Event:
-			return send(c.form.event(m))
+			return s.send(c.form.event(m))
 		case interface{ GetData() []byte }:
-			return send(m.GetData())
+			return s.send(m.GetData())
 		}
 		return fmt.Errorf("a %T cannot be sent", message)
-	})
+	}))
+}
+
+// end finishes the answer with the result of the call.
+func (s *stream) end(err error) {
 	switch {
-	case err == nil && !begun:
-		_ = send(nil) // an empty log
+	case err == nil && !s.begun:
+		_ = s.send(nil) // an empty log
 	case err == nil:
-	case !begun: // an error like that of any other call
-		c.WriteError(c.w, err)
-	case isLog:
-		panic(http.ErrAbortHandler) // no client may take a log that broke off for all of it, or an error for a line of it
+	case !s.begun: // an error like that of any other call
+		s.WriteError(s.w, err)
+	case s.contentType == typeText:
+		panic(http.ErrAbortHandler) // so that no client takes a part of a log for all of it, or an error for a line of it
 	default:
-		st, _ := c.Table.Status(err, header.Get("X-Request-Id"))
+		st, _ := s.Table.Status(err, s.w.Header().Get("X-Request-Id"))
 		if data, err := statusJSON(st.Proto()); err == nil {
-			_ = send(c.form.failure(data))
+			_ = s.send(s.form.failure(data))
 		}
 	}
 }
 
-// event is an event of a watch, as it is sent.
+// event returns the bytes of an event of a watch.
 func (f format) event(e *document.Event) []byte {
 	if f == typeSSE {
 		return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ResumeToken, e.Type, e.JSON)
@@ -71,7 +81,7 @@ func (f format) event(e *document.Event) []byte {
 	return fmt.Appendf(make([]byte, 0, len(e.JSON)+1), "%s\n", e.JSON)
 }
 
-// failure is the end of a watch that fails, as it is sent.
+// failure returns the last bytes of a watch that fails.
 func (f format) failure(status []byte) []byte {
 	if f == typeSSE {
 		return fmt.Appendf(nil, "event: error\ndata: {\"error\":%s}\n\n", status)

@@ -36,10 +36,10 @@ func (c *call) serveUnary(ctx context.Context, fill func(any) error) {
 	c.send(parts, c.headers(answer.(proto.Message)))
 }
 
-// textCopies is about how many times the length of an answer is held while it is made YAML, or indented.
+// textCopies is the approximate memory to convert an answer to YAML or to indent it, in multiples of its length.
 const textCopies = 16
 
-// parts is the answer: a page of a thousand objects is never put together in memory, unless the client wants another form than JSON.
+// parts returns the answer in parts. A page of a thousand objects is not joined in memory, unless the client wants another form than JSON.
 func (c *call) parts(ctx context.Context, answer proto.Message) (parts [][]byte, err error) {
 	size := 0
 	for _, object := range c.exchange.Objects {
@@ -78,7 +78,7 @@ func (c *call) shown(answer proto.Message) proto.Message {
 	return m.Get(m.Descriptor().Fields().ByName(c.route.Shown)).Message().Interface()
 }
 
-// headers sets what HTTP clients look for besides the body, and returns the status.
+// headers sets ETag and Location, and returns the status.
 func (c *call) headers(answer proto.Message) int {
 	name := ""
 	if x := c.exchange; c.route.Shown != "" {
@@ -99,7 +99,7 @@ func (c *call) headers(answer proto.Message) int {
 // buffers are those of answers.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
-// buffered is a response whose bytes are collected: parts are often short, and compression writes a few bytes at a time.
+// buffered is a response whose bytes are collected, since parts are often short and compression writes a few bytes at a time.
 type buffered struct {
 	http.ResponseWriter
 	out *bufio.Writer
@@ -108,7 +108,7 @@ type buffered struct {
 // Write implements http.ResponseWriter.
 func (w buffered) Write(p []byte) (int, error) { return w.out.Write(p) }
 
-// send writes an answer. A long one is compressed for clients that ask for it. That the client is gone is nobody's error.
+// send writes an answer. A long one is compressed for clients that ask for it. A disconnected client is no error.
 func (c *call) send(parts [][]byte, code int) {
 	size := 0
 	for _, part := range parts {

@@ -22,57 +22,98 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// input is what a request wants to write.
+// ChangeRequest is the request of a write to an existing object, such as Suspend.
+type ChangeRequest interface {
+	target
+	GetValidateOnly() bool
+	GetEtag() string
+}
+
+// input is what a request writes, and where.
 type input struct {
-	// key is where it is written; its name is empty on create.
+	// key of the object. Its name is empty on create.
 	key    types.NamespacedName
 	store  Store
 	dryRun bool
-	// version that the object must have. Empty means any; anyVersion says that the client asked for that by the etag "*".
+	// version that the object must have; empty means any. anyVersion is set if the client asks for any by the etag "*".
 	version    string
 	anyVersion bool
+	// uid that the object must have. Empty means any.
+	uid types.UID
 
-	// tree is the JSON of the object in the request; members may be null when it came by REST. Nil for requests without one.
+	// tree is the JSON of the object in the request. Members of an object from REST may be null. It is nil for requests without an object.
 	tree map[string]any
-	// typed is what rules look at, without defaults.
+	// typed is the object for the rules, without defaults.
 	typed validation.Object
-	// form are the mistakes in its form. Unknown fields among them do not end the call: the API server may know them.
+	// form are the mistakes in the form of the object. Unknown fields do not end the call: the API server may know them.
 	form field.ErrorList
-	// place says what in it contradicts the place that it was sent to.
+	// place are the contradictions between the object and the path of the request.
 	place field.ErrorList
-	// partial says that the tree holds no more than what a message has fields for.
+	// partial is set if the tree was made of a message, which lacks fields that are unknown here.
 	partial bool
 }
 
-// unread are members of metadata that, like the status, the API server alone sets: what a client sends back of them is not looked at.
-var unread = []string{"managedFields", "selfLink", "generation", "deletionGracePeriodSeconds"}
+// body says which object a change has in its request.
+type body int
+
+const (
+	noObject body = iota
+	partOfObject
+	wholeObject
+)
+
+// begin reads the request of a change.
+func (r *Resource) begin(ctx context.Context, req ChangeRequest, has body) (in *input, err error) {
+	if err := checkName(req.GetNamespace(), req.GetName()); err != nil {
+		return nil, err
+	}
+	in = &input{}
+	version := ""
+	if has != noObject {
+		if in, err = r.read(ctx, req, req.GetNamespace(), req.GetName()); err != nil {
+			return nil, err
+		}
+		if err := r.checkForm(ctx, in, has); err != nil {
+			return nil, err
+		}
+		version = in.typed.GetResourceVersion()
+	}
+	etag, err := etagOf(ctx, req.GetEtag())
+	if err != nil {
+		return nil, err
+	}
+	in.key, in.dryRun, in.anyVersion = keyOf(req), req.GetValidateOnly(), etag == "*"
+	if in.version, err = versionOf(etag, version); err != nil {
+		return nil, err
+	}
+	in.store, err = r.In(req.GetNamespace())
+	return in, err
+}
+
+// ignored are members of metadata that only the API server sets, like the status. They are dropped from requests.
+var ignored = []string{"managedFields", "selfLink", "generation", "deletionGracePeriodSeconds"}
 
 // read reads the object of a request. name is the one in the path, and empty on create.
 func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name string) (*input, error) {
 	field := r.objectField(req.ProtoReflect().Descriptor())
-	body := req.ProtoReflect().Get(field).Message()
-	if !body.IsValid() {
+	message := req.ProtoReflect().Get(field).Message()
+	if !message.IsValid() {
 		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
-	return r.accept(document.ExchangeOf(ctx), body.Interface(), namespace, name), nil
-}
-
-// accept is read for an object that came by REST, or else in a message.
-func (r *Resource) accept(rest *document.Exchange, message proto.Message, namespace, name string) *input {
 	in := &input{key: types.NamespacedName{Namespace: namespace, Name: name}, typed: r.Checks.New()}
-	if rest != nil && rest.Tree != nil {
+	if rest := document.ExchangeOf(ctx); rest != nil && rest.Tree != nil {
 		in.tree, in.form = rest.Tree, rest.Mistakes
 	} else {
-		in.partial, in.tree = true, convert.Tree(message)
+		in.partial, in.tree = true, convert.Tree(message.Interface())
 	}
 	delete(in.tree, "status")
 	if meta, ok := in.tree["metadata"].(map[string]any); ok {
-		for _, name := range unread {
+		for _, name := range ignored {
 			delete(meta, name)
 		}
 	}
 	in.form = append(in.form, kubedoc.Join(kubedoc.Decode(in.tree, in.typed, nil), validation.GroupsWithoutName(in.tree))...)
-	in.place = r.checkPlace(in)
+	in.place, in.uid = r.checkPlace(in), in.typed.GetUID()
 	meta := nested(in.tree, "metadata")
 	meta["namespace"] = namespace
 	in.typed.SetNamespace(namespace)
@@ -80,10 +121,10 @@ func (r *Resource) accept(rest *document.Exchange, message proto.Message, namesp
 		meta["name"] = name
 		in.typed.SetName(name)
 	}
-	return in
+	return in, nil
 }
 
-// checkPlace compares what the object says of its kind and its place with where it was sent. What it does not say is taken from there.
+// checkPlace compares kind, namespace and name of the object with the request. Those that the object lacks come from the request.
 func (r *Resource) checkPlace(in *input) field.ErrorList {
 	var errs field.ErrorList
 	for name, want := range map[string]string{"apiVersion": rayv1.GroupVersion.String(), "kind": r.Checks.Kind} {
@@ -91,18 +132,19 @@ func (r *Resource) checkPlace(in *input) field.ErrorList {
 			errs = append(errs, kubedoc.Problem(field.NewPath(name), mistake.BadFormat, fmt.Sprintf("expected %q, got %q", want, got)))
 		}
 	}
-	meta := field.NewPath("metadata")
-	if ns := in.typed.GetNamespace(); ns != "" && ns != in.key.Namespace {
-		errs = append(errs, field.Invalid(meta.Child("namespace"), ns, "must be the namespace of the request, "+in.key.Namespace+", or left out").WithOrigin("request/namespace-mismatch"))
-	}
-	if n := in.typed.GetName(); in.key.Name != "" && n != "" && n != in.key.Name {
-		errs = append(errs, field.Invalid(meta.Child("name"), n, "must be the name of the request, "+in.key.Name+", or left out").WithOrigin("request/name-mismatch"))
+	for _, part := range []struct{ name, got, want string }{
+		{"namespace", in.typed.GetNamespace(), in.key.Namespace}, {"name", in.typed.GetName(), in.key.Name},
+	} {
+		if part.got != "" && part.want != "" && part.got != part.want {
+			errs = append(errs, field.Invalid(field.NewPath("metadata", part.name), part.got, "must be the "+part.name+" of the request, "+part.want+", or left out").
+				WithOrigin("request/"+part.name+"-mismatch"))
+		}
 	}
 	return errs
 }
 
-// typedOf returns a stored or merged object as rules look at it: with the defaults of the schema. The defaults themselves are left to the API
-// server, which may be newer than this gateway.
+// typedOf returns a stored or merged object for the rules: with the defaults of the schema. These are not written: the API server, which may be newer than
+// this gateway, sets its own.
 func (r *Resource) typedOf(data []byte) (validation.Object, error) {
 	object := r.Checks.New()
 	if err := json.Unmarshal(data, object); err != nil {
@@ -112,14 +154,14 @@ func (r *Resource) typedOf(data []byte) (validation.Object, error) {
 	return object, nil
 }
 
-// create asks the rules about a new object as the request has it.
-func (r *Resource) create(in *input) validation.Verdict {
+// validateNew returns the verdict of the rules on a new object.
+func (r *Resource) validateNew(in *input) validation.Verdict {
 	object := in.typed.DeepCopyObject().(validation.Object)
 	r.Checks.SetDefaults(object)
 	return r.Checks.Create(object, r.Validation)
 }
 
-// decide turns what is wrong with an object into an error, if anything but unknown fields is, and passes warnings on.
+// decide returns an error for anything wrong with an object but unknown fields, and sends the warnings.
 func (r *Resource) decide(ctx context.Context, in *input, v validation.Verdict) error {
 	errs := kubedoc.Join(in.form, append(in.place, v.Errors...))
 	content := errs[len(in.form):]
@@ -135,15 +177,15 @@ func (r *Resource) decide(ctx context.Context, in *input, v validation.Verdict) 
 	return nil
 }
 
-// checkForm ends a call whose object cannot be read, before anything is asked or compared, with all that can be said about it. An object in part
-// is asked for nothing more.
-func (r *Resource) checkForm(ctx context.Context, in *input, whole bool) error {
+// checkForm ends a call with an unreadable object before the API server is asked. The error names all mistakes; for a whole object also those that the rules
+// find.
+func (r *Resource) checkForm(ctx context.Context, in *input, has body) error {
 	if allUnknown(in.form) && len(in.place) == 0 {
 		return nil
 	}
 	var v validation.Verdict
-	if whole {
-		v.Errors = r.create(in).Errors
+	if has == wholeObject {
+		v.Errors = r.validateNew(in).Errors
 	}
 	return r.decide(ctx, in, v)
 }
@@ -152,18 +194,17 @@ func allUnknown(errs field.ErrorList) bool {
 	return !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Origin != mistake.UnknownField })
 }
 
-// malformed names mistakes in the form before what rules say about the rest.
+// malformed lists mistakes in the form first, then those that the rules find.
 func malformed(form, content field.ErrorList) error {
 	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: append(violations(form), violations(content)...)}
 }
 
-// options say how to write an object: fields that this gateway does not know are put to the API server, which refuses those that it does not
-// know either.
+// options of a write. The API server decides on fields that this gateway does not know.
 func (in *input) options(dryRun bool) store.WriteOptions {
 	return store.WriteOptions{DryRun: dryRun, Strict: len(in.form) > 0}
 }
 
-// refused replaces the API server's words about unknown fields by ours, which have paths and suggestions.
+// refused replaces the API server's text about unknown fields by one with paths and suggestions.
 func (in *input) refused(err error) error {
 	if len(in.form) > 0 && apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "unknown field") {
 		return malformed(in.form, nil)

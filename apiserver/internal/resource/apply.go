@@ -1,0 +1,88 @@
+package resource
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/kubedoc"
+)
+
+// ApplyRequest is the request of Apply.
+type ApplyRequest interface {
+	ChangeRequest
+	GetFieldManager() string
+	GetForce() bool
+}
+
+// Apply is server-side apply. The rules check the result of a dry run, which is then written if the object has not changed meanwhile.
+func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Message) error {
+	in, err := r.begin(ctx, req, partOfObject)
+	if err != nil {
+		return err
+	}
+	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: req.GetFieldManager(), Force: req.GetForce()}
+	if o.Manager == "" {
+		o.Manager = clientName(ctx)
+	}
+	if err := checkManager(o.Manager); err != nil {
+		return err
+	}
+	config := in.given()
+	kubedoc.DropNulls(config)
+	config["apiVersion"], config["kind"] = rayv1.GroupVersion.String(), r.Checks.Kind
+	meta := nested(config, "metadata")
+	meta["name"], meta["namespace"] = in.key.Name, in.key.Namespace
+	item, err := in.retry(func() (*store.Item, error) {
+		delete(meta, "resourceVersion")
+		if in.version != "" {
+			meta["resourceVersion"] = in.version
+		}
+		o.WriteOptions = in.options(true)
+		made, err := in.store.Patch(ctx, in.key, config, o)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.decideApplied(ctx, in, made); err != nil || in.dryRun {
+			return made, err
+		}
+		if made.ResourceVersion != "" {
+			meta["resourceVersion"] = made.ResourceVersion
+		}
+		o.WriteOptions = in.options(false)
+		return in.store.Patch(ctx, in.key, config, o)
+	})
+	if err != nil {
+		return err
+	}
+	return r.answer(ctx, resp, true, item)
+}
+
+// decideApplied asks the rules about the result of a dry run: a new object, or a new version of the stored one.
+func (r *Resource) decideApplied(ctx context.Context, in *input, made *store.Item) error {
+	is, err := r.typedOf(made.JSON())
+	if err != nil {
+		return err
+	}
+	if made.ResourceVersion == "" {
+		return r.decide(ctx, in, r.Checks.Create(is, r.Validation))
+	}
+	old := in.store.Version(in.key, made.ResourceVersion)
+	if old == nil {
+		// The dry run has shown that the caller may patch the object, which is not returned.
+		if old, err = in.store.Get(ctx, in.key, store.ReadOptions{MinVersion: made.ResourceVersion}); err != nil {
+			return err
+		}
+	}
+	if err := r.checkSame(old, in.uid, made.ResourceVersion); err != nil {
+		return err
+	}
+	was, err := r.typedOf(old.JSON())
+	if err != nil {
+		return err
+	}
+	return r.decide(ctx, in, r.Checks.Update(is, was, r.Validation))
+}

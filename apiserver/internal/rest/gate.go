@@ -1,0 +1,50 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+
+	"k8s.io/klog/v2"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// Gate is the entry of an API: the edge, and the errors in the form of that API.
+type Gate struct {
+	Edge       *edge.Edge
+	Table      *rpcstatus.Table
+	WriteError func(w http.ResponseWriter, err error)
+}
+
+// Enter calls serve with a context that has the caller, if the edge lets the request in. long says that it stays open. An error of serve means that nothing
+// was answered; then the connection is closed, since the rest of the body is not read.
+func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve func(ctx context.Context, visit *edge.Visit) error) {
+	ctx, visit, err := g.Edge.Enter(r.Context(), r, long)
+	if err != nil {
+		g.WriteError(w, Refused(g.Edge, g.Table, w.Header(), err))
+		return
+	}
+	defer visit.Leave()
+	if err := serve(ctx, visit); err != nil {
+		w.Header().Set("Connection", "close")
+		g.WriteError(w, err)
+	}
+}
+
+// Audit logs a request that does not reach the services, whose calls the access log has. fields are keys and values.
+func Audit(ctx context.Context, r *http.Request, route string, fields ...any) {
+	message := "Mutation"
+	if IsRead(r.Method) {
+		message = "Read"
+	}
+	all := append([]any{"method", r.Method + " " + route, "requestID", r.Header.Get("X-Request-Id")}, fields...)
+	if c := authn.CallerFrom(ctx); c != nil {
+		all = append(all, "user", c.Name(), "groups", c.Groups())
+	}
+	klog.FromContext(ctx).WithName("audit").Info(message, all...)
+}
+
+// IsRead reports whether an HTTP method only reads.
+func IsRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
