@@ -10,6 +10,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
@@ -99,25 +100,25 @@ func (a *access) addV1(o *Options) error {
 	} else {
 		prefixes = append(slices.Clone(v1Paths), "/metrics") // as with KubeRay's server, of which callers need no credentials
 	}
-	a.identifier = authn.ByPath{Prefixes: prefixes, Those: those, Others: a.identifier}
+	a.identifier = authn.ByPath(prefixes, those, a.identifier)
 	return nil
 }
 
 // proven identifies callers as the Kubernetes API server does: the headers of a proxy with a certificate of the one CA, else a certificate of the other.
 func proven(o *Options, certificates *certificates) authn.Identifier {
-	var p authn.Proven
+	var authenticators []authenticator.Request
 	if certificates.proxyCA != nil {
 		list := func(values []string) headerrequest.StringSliceProvider {
 			return headerrequest.StaticStringSlice(values)
 		}
 		h := o.RequestHeader
-		p.By = append(p.By, headerrequest.NewDynamicVerifyOptionsSecure(certificates.proxyCA.VerifyOptions,
+		authenticators = append(authenticators, headerrequest.NewDynamicVerifyOptionsSecure(certificates.proxyCA.VerifyOptions,
 			list(h.AllowedNames), list(h.UsernameHeaders), list(h.UIDHeaders), list(h.GroupHeaders), list(h.ExtraHeaderPrefixes)))
 	}
 	if certificates.clientCA != nil {
-		p.By = append(p.By, x509.NewDynamic(certificates.clientCA.VerifyOptions, x509.CommonNameUserConversion))
+		authenticators = append(authenticators, x509.NewDynamic(certificates.clientCA.VerifyOptions, x509.CommonNameUserConversion))
 	}
-	return p
+	return authn.NewProven(authenticators...)
 }
 
 // certificates are the files of TLS, followed as they change.

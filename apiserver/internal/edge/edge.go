@@ -95,33 +95,32 @@ func enter(ctx context.Context, r *room, caller string, long bool) (context.Cont
 	return withVisit(ctx, v), v, nil
 }
 
-// identify asks the API server where nothing fresh is known. Callers of whom there is an old verdict have places of their own, and the old verdict stands
-// when these are taken, so that made-up credentials keep nobody out.
+// identify asks the API server about callers that are not known. Callers with an outdated verdict have places of their own, and keep it when these are
+// taken, so that made-up credentials lock out nobody.
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
-	caller, err := e.Identifier.Known(r)
-	if caller != nil || err != nil {
-		return caller, err
+	id := e.Identifier(r)
+	if id.Lookup == nil {
+		return id.Caller, id.Err
 	}
-	old, asks := e.Identifier.Old(r)
 	places := e.renewed
-	if old == nil {
+	if id.Stale == nil {
 		places = e.unidentified
-	}
-	if old == nil && asks {
-		if delay := reserve(e.unknown, host(r.RemoteAddr), unknownRate, unknownBurst); delay > 0 {
-			return nil, full("OVERLOADED", "your address sends more new credentials a second than it may", delay)
+		if id.Remote {
+			if delay := reserve(e.unknown, host(r.RemoteAddr), unknownRate, unknownBurst); delay > 0 {
+				return nil, full("OVERLOADED", "your address sends more new credentials a second than it may", delay)
+			}
 		}
 	}
 	select {
 	case places <- struct{}{}:
 		defer func() { <-places }()
 	default:
-		if old != nil {
-			return old, nil
+		if id.Stale != nil {
+			return id.Stale, nil
 		}
 		return nil, full("OVERLOADED", "too many calls wait for Kubernetes to say whose they are", time.Second)
 	}
-	return e.Identifier.Identify(ctx, r)
+	return id.Lookup(ctx)
 }
 
 // host is the address of a client without its port.

@@ -45,12 +45,12 @@ func (e *Edge) tap(ctx context.Context, info *tap.Info) (context.Context, error)
 	if isOpen(info.FullMethodName) {
 		return ctx, nil
 	}
-	caller, err := e.Identifier.Known(headerOf(ctx, info.FullMethodName, info.Header))
-	if err != nil {
-		return ctx, e.status(info.Header, err)
+	id := e.Identifier(headerOf(ctx, info.FullMethodName, info.Header))
+	if id.Err != nil {
+		return ctx, e.status(info.Header, id.Err)
 	}
-	if caller != nil {
-		ctx = authn.WithCaller(ctx, caller)
+	if id.Caller != nil {
+		ctx = authn.WithCaller(ctx, id.Caller)
 	}
 	return ctx, nil
 }

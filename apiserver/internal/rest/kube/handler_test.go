@@ -32,18 +32,12 @@ type world struct {
 	seen []*http.Request
 }
 
-type alice struct{}
-
-func (alice) Old(*http.Request) (*authn.Caller, bool) { return nil, false }
-
-func (alice) Known(r *http.Request) (*authn.Caller, error) {
+func alice(r *http.Request) authn.Identity {
 	if r.Header.Get("Authorization") == "" {
-		return nil, authn.ErrNoCredentials
+		return authn.Identity{Err: authn.ErrNoCredentials}
 	}
-	return authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice-token"), nil
+	return authn.Identity{Caller: authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice-token")}
 }
-
-func (a alice) Identify(_ context.Context, r *http.Request) (*authn.Caller, error) { return a.Known(r) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -65,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	}
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
 	w.front = httptest.NewServer(New(Options{
-		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice{}, Table: table}), Stop: t.Context().Done(),
+		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice, Table: table}), Stop: t.Context().Done(),
 		IsRayService: func(_ context.Context, _, name string) (bool, error) { return name == "demo-head-svc", nil },
 		Expand: func(_ context.Context, _ string, tree map[string]any) (bool, error) {
 			if tree["computeTemplate"] == "missing" {
