@@ -42,14 +42,15 @@ func (q logQuery) check() error {
 	return nil
 }
 
-// logSender sends a log from an offset on.
+// logSender sends a log from an offset or a line on.
 type logSender struct {
 	send func(data []byte, next int64) error
-	// allowed ends the log of a caller who has lost the right to it. Nil means that nobody does.
+	// allowed returns an error once the caller has lost the right to the log. Nil means that the right is not checked.
 	allowed func() error
-	// skip is how many bytes are left out, next the offset behind what was sent.
+	// skip and lines are how many bytes and then lines are left out, next is the offset behind what was sent.
 	skip, next int64
-	// lost says that the offset is not known.
+	lines      int
+	// lost means that the offset is not known.
 	lost bool
 }
 
@@ -66,7 +67,17 @@ func (s *logSender) Write(p []byte) (int, error) {
 	}
 	cut := min(s.skip, int64(len(p)))
 	s.skip -= cut
-	for p = p[cut:]; len(p) > 0; {
+	for p = p[cut:]; len(p) > 0 && s.lines > 0; {
+		end := bytes.IndexByte(p, '\n') + 1
+		if end == 0 {
+			end = len(p)
+		} else {
+			s.lines--
+		}
+		s.next += int64(end)
+		p = p[end:]
+	}
+	for len(p) > 0 {
 		part := p[:min(len(p), maxPart)]
 		p = p[len(part):]
 		if s.next += int64(len(part)); s.lost {
@@ -136,7 +147,9 @@ func endOfLog(ctx context.Context, c dashboard.Client, id string, lines int, fol
 		return err
 	}
 	end := &logEnd{}
-	n, err := copyLog(ctx, c, id, io.MultiWriter(end, &lastLines{skip: counted.lines() - lines, out: out, lost: counted.n >= rayLogLimit}))
+	out.lines, out.lost = counted.lines()-lines, counted.n >= rayLogLimit
+	n, err := copyLog(ctx, c, id, io.MultiWriter(end, out))
+	out.lines = 0 // also if the last line has no end yet
 	if err != nil || !follow {
 		return err
 	}
@@ -177,39 +190,6 @@ func (l *lineCount) lines() int {
 		return l.ends + 1
 	}
 	return l.ends
-}
-
-// lastLines leaves out some lines and sends the rest.
-type lastLines struct {
-	skip int // lines
-	n    int64
-	out  *logSender
-	lost bool // the offset of the log is not known
-	sent bool
-}
-
-// Write implements io.Writer.
-func (l *lastLines) Write(p []byte) (int, error) {
-	rest := p
-	for l.skip > 0 && len(rest) > 0 {
-		at := bytes.IndexByte(rest, '\n')
-		if at < 0 {
-			rest = nil
-			break
-		}
-		rest = rest[at+1:]
-		l.skip--
-	}
-	l.n += int64(len(p) - len(rest))
-	if !l.sent {
-		l.out.next, l.out.lost = l.n, l.lost
-	}
-	if len(rest) == 0 {
-		return len(p), nil
-	}
-	l.sent = true
-	n, err := l.out.Write(rest)
-	return len(p) - len(rest) + n, err
 }
 
 // logEnd keeps the end of a log.

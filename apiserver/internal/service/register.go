@@ -49,7 +49,7 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, clusters: r.Clusters, proxy: dashboards})
 	Register(server, r.Services, &serveServer{Resource: r.Services, clusters: r.Clusters})
 	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
-	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{clusters: r.Clusters, proxy: dashboards, tokens: tokens})
+	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{r.Clusters, dashboards}, tokens: tokens})
 }
 
 // method is a standard method. resp is its response; that of a stream only tells the type of the messages that are sent.

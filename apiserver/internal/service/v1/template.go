@@ -149,7 +149,7 @@ func (t *Templates) list(ctx context.Context, namespace string) ([]*kuberay.Comp
 	if err := t.authorize(ctx, "list", namespace, ""); err != nil {
 		return nil, err
 	}
-	items, _, err := listing{namespace: namespace}.list(ctx, st.List)
+	items, _, err := listing{all: namespace == "", namespace: namespace}.list(ctx, st.List)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *templateServer) GetComputeTemplate(ctx context.Context, req *kuberay.Ge
 
 // ListComputeTemplates implements kuberay.ComputeTemplateServiceServer.
 func (s *templateServer) ListComputeTemplates(ctx context.Context, req *kuberay.ListComputeTemplatesRequest) (*kuberay.ListComputeTemplatesResponse, error) {
-	if err := (listing{namespace: req.GetNamespace()}).inNamespace(); err != nil {
+	if err := (listing{namespace: req.GetNamespace()}).checkNamespace(); err != nil {
 		return nil, err
 	}
 	all, err := s.Templates.list(ctx, req.GetNamespace())
