@@ -32,17 +32,9 @@ func newTracing(ctx context.Context, o *Options) (tracing.TracerProvider, error)
 	if err != nil {
 		return nil, fmt.Errorf("starting tracing: %w", err)
 	}
-	service, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "raygate-apiserver")))
-	if err != nil {
-		return nil, fmt.Errorf("starting tracing: %w", err)
-	}
-	sampler := sdktrace.NeverSample()
-	if rate := o.Tracing.SamplingRatePerMillion; rate > 0 {
-		sampler = sdktrace.TraceIDRatioBased(float64(rate) / 1_000_000)
-	}
-	return sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.ParentBased(sampler)), sdktrace.WithResource(service), sdktrace.WithBatcher(withoutSecrets{exporter}),
-	), nil
+	sampler := sdktrace.ParentBased(sdktrace.TraceIDRatioBased(float64(o.Tracing.SamplingRatePerMillion) / 1_000_000))
+	service := resource.NewSchemaless(attribute.String("service.name", "raygate-apiserver"))
+	return sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler), sdktrace.WithResource(service), sdktrace.WithBatcher(withoutSecrets{exporter})), nil
 }
 
 // TracingOptions are where traces go, and which.
@@ -70,18 +62,15 @@ func (o TracingOptions) exporterOptions() ([]otlptracegrpc.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(u.Host)}
-	switch {
-	case u.Scheme == "http":
-		return append(options, otlptracegrpc.WithInsecure()), nil
-	case o.CAFile != "":
+	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(u.String())} // without TLS for http
+	if u.Scheme == "https" && o.CAFile != "" {
 		trusted, err := credentials.NewClientTLSFromFile(o.CAFile, "")
 		if err != nil {
 			return nil, fmt.Errorf("reading --tracing-ca-file: %w", err)
 		}
-		return append(options, otlptracegrpc.WithTLSCredentials(trusted)), nil
+		options = append(options, otlptracegrpc.WithTLSCredentials(trusted))
 	}
-	return options, nil // the CAs of the system
+	return options, nil
 }
 
 // validate says what is wrong.
@@ -95,7 +84,7 @@ func (o TracingOptions) validate(check func(wrong bool, format string, args ...a
 	check(err == nil && u.Scheme != "https" && o.CAFile != "", "--tracing-ca-file needs an --tracing-endpoint that begins with https://")
 }
 
-// inTheClear tells whether traces leave this machine without TLS.
+// inTheClear reports whether traces leave this machine without TLS.
 func (o TracingOptions) inTheClear() bool {
 	u, err := o.url()
 	return o.Endpoint != "" && err == nil && u.Scheme == "http" && !isLoopback(net.JoinHostPort(u.Hostname(), "0"))
