@@ -35,7 +35,7 @@ func (o *Options) readPageTokenKeys() error {
 	if len(o.pageTokenKeys) > 0 || o.TLSKeyFile == "" {
 		return nil
 	}
-	// What replicas have in common, until the certificate is renewed and one of them restarts.
+	// All replicas have the same TLS key until the certificate is renewed and one of them restarts.
 	key, err := os.ReadFile(o.TLSKeyFile)
 	if err != nil {
 		return fmt.Errorf("reading --tls-private-key-file: %w", err)

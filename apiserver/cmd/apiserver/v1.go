@@ -38,14 +38,6 @@ func (v *v1) run(ctx context.Context, o *V1Options) {
 	}
 }
 
-func (v *v1) templatesIn(namespace string) (servicev1.TemplateStore, error) {
-	one, err := v.templates.one(namespace)
-	if err != nil {
-		return nil, err
-	}
-	return one, nil
-}
-
 // addV1 registers the services of V1 if it is enabled.
 func (a *app) addV1() error {
 	o, v := a.opts, &a.v1
@@ -56,7 +48,7 @@ func (a *app) addV1() error {
 		Reader: a.ownConfigMaps, Writer: a.configMaps, Tokens: &a.tokens, Views: a.views, Selector: servicev1.TemplateSelector, LogBytes: o.logBytes(),
 	})
 	v.events = &servicev1.Events{Authorizer: a.authorizer, Core: a.core, Watches: servicev1.WatchEvents(a.ownCore, o.Namespaces), Warn: interceptor.AddWarning}
-	templates := &servicev1.Templates{Authorizer: a.authorizer, In: v.templatesIn, Core: a.core}
+	templates := &servicev1.Templates{Authorizer: a.authorizer, In: storeIn[servicev1.TemplateStore](v.templates), Core: a.core}
 	for _, server := range a.servers {
 		servicev1.Register(server, servicev1.Options{
 			Clusters: a.resources[0], Jobs: a.resources[1], Services: a.resources[2], Dashboards: a.dashboards, Views: a.views, Templates: templates, Events: v.events,

@@ -138,7 +138,7 @@ func (a *app) addServices() (err error) {
 	a.resources = make([]*resource.Resource, len(kinds))
 	for i, kind := range kinds {
 		a.resources[i] = resource.New(kind, resource.Options{
-			In: a.stores[i].in, Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
+			In: storeIn[resource.Store](a.stores[i]), Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
 			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.registry(),
 		})
 	}

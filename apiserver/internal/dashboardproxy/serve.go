@@ -70,7 +70,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 // opened returns the dashboard of a cluster that the context's caller may use. A file of its pages is for everybody with their path.
 func (p *Proxy) opened(ctx context.Context, key types.NamespacedName, verb string, page *Page) (*Dashboard, error) {
 	if page != nil && page.Proof == "" && p.ServesFiles() && IsFile(page.Path) {
-		return p.openFiles(ctx, key)
+		return p.find(ctx, key)
 	}
 	if err := p.mayKnow(ctx, key); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // maxUnknown bounds how many unknown fields are named.
 const maxUnknown = 20
 
-// ignoresUnknown tells whether a message is one of KubeRay's V1 API, whose server ignores what it does not know.
+// ignoresUnknown reports whether a message belongs to KubeRay's V1 API, whose server ignores unknown fields.
 func ignoresUnknown(md protoreflect.MessageDescriptor) bool {
 	return md.ParentFile().Package() == "proto"
 }

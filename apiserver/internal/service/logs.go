@@ -139,8 +139,8 @@ func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, o
 	return rest(end.mark(out, failing{errEnough}))
 }
 
-// endOfLog sends the last lines of a log, and if the job goes on and is followed, the rest of it. The log is read twice, so that it is not held: the first
-// time its lines are counted.
+// endOfLog sends the last lines of a log, and its rest if a running job is followed. It reads the log twice, first to count the lines, so that it need not hold
+// the log.
 func endOfLog(ctx context.Context, c dashboard.Client, id string, lines int, follow bool, rest func(io.Writer) error, out *logSender) error {
 	var counted lineCount
 	if _, err := copyLog(ctx, c, id, &counted); err != nil {

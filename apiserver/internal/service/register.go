@@ -52,9 +52,9 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{r.Clusters, dashboards}, tokens: tokens})
 }
 
-// method is a standard method. resp is its response; that of a stream only tells the type of the messages that are sent.
+// method is a standard method. resp is its response; for a stream it only has the type of the messages.
 type method struct {
-	// fits tells whether a request has what the method asks it for.
+	// fits reports whether a request has the fields that the method reads.
 	fits func(req proto.Message) bool
 	do   func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(any) error) error
 }

@@ -245,7 +245,7 @@ func (s *submissionServer) DeleteSubmission(ctx context.Context, req *raygatev2.
 		return nil, err
 	}
 	if err = c.DeleteJob(ctx, req.GetSubmissionId()); err != nil {
-		// Ray answers as if it had failed itself when the job goes on.
+		// For a job that is running Ray answers with an internal error.
 		if job, getErr := c.GetJob(ctx, req.GetSubmissionId()); getErr == nil && !job.Status.Final() {
 			err = wrongState("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// What makes a ConfigMap a compute template.
+// Labels and defaults of the ConfigMap of a compute template.
 const (
 	LabelConfigType       = "ray.io/config-type"
 	ConfigTypeTemplate    = "compute-template"

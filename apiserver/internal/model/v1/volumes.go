@@ -141,7 +141,7 @@ func mountFromRay(v *kuberay.Volume, m *corev1.VolumeMount) {
 	}
 }
 
-// sourceFromVolume fills in v and tells whether V1 has a type for it.
+// sourceFromVolume fills in v. It returns false if V1 has no type for the volume.
 func sourceFromVolume(v *kuberay.Volume, s *corev1.VolumeSource) bool {
 	switch {
 	case s.PersistentVolumeClaim != nil:

@@ -120,7 +120,7 @@ func (t *Templates) named(ctx context.Context, namespace string, names []string)
 	return all, nil
 }
 
-// Expand gives the groups of a custom resource that name a compute template what it says, and tells whether there were any.
+// Expand applies the compute templates that the groups of a custom resource name. It returns false if there are none.
 func (t *Templates) Expand(ctx context.Context, namespace string, tree map[string]any) (bool, error) {
 	names := modelv1.NamedTemplates(tree)
 	if len(names) == 0 {
