@@ -92,77 +92,93 @@ func (s *logSender) Write(p []byte) (int, error) {
 
 var errEnough = errors.New("enough of the log")
 
-// driverLog sends the log of a Ray job. Ray gives a log as a whole, or from its beginning as it grows. Neither is held here.
+// driverLog sends the log of a Ray job.
 func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, out *logSender) error {
 	job, err := c.GetJob(ctx, id)
 	if err != nil {
 		return err
 	}
-	o := dashboard.FollowOptions{Patience: shortPatience}
+	l := rayLog{client: c, id: id, out: out, options: dashboard.FollowOptions{Patience: shortPatience}}
 	if q.follow {
-		o.Patience = patience
-	}
-	rest := func(w io.Writer) error {
-		_, err := dashboard.Follow(ctx, c, id, w, o)
-		if errors.Is(err, errEnough) {
-			return nil
-		}
-		return err
+		l.options.Patience = patience
 	}
 	final := job.Status.Final()
-	if q.tail != nil {
-		return endOfLog(ctx, c, id, int(*q.tail), q.follow && !final, rest, out)
+	follow := q.follow && !final
+	switch {
+	case q.tail != nil:
+		return l.tail(ctx, int(*q.tail), follow)
+	case follow:
+		out.from(q.offset)
+		return l.follow(ctx, out)
 	}
 	out.from(q.offset)
-	if q.follow && !final {
-		return rest(out)
+	return l.whole(ctx, final)
+}
+
+// rayLog is the log of a Ray job on its way to out. Ray returns a log as a whole, or from its beginning as it grows. The log is never held in memory.
+type rayLog struct {
+	client  dashboard.Client
+	id      string
+	out     *logSender
+	options dashboard.FollowOptions
+}
+
+// follow copies a log from its beginning until the job ends.
+func (l *rayLog) follow(ctx context.Context, to io.Writer) error {
+	_, err := dashboard.Follow(ctx, l.client, l.id, to, l.options)
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	log, err := c.JobLogs(ctx, id)
+	return err
+}
+
+// whole sends the log as it is now. final means that it does not grow.
+func (l *rayLog) whole(ctx context.Context, final bool) error {
+	log, err := l.client.JobLogs(ctx, l.id)
 	if err != nil {
 		if final {
-			return rest(out)
+			return l.follow(ctx, l.out)
 		}
 		return err
 	}
 	defer func() { _ = log.Close() }()
 	switch {
 	case log.AtMost >= 0 && log.AtMost < rayLogLimit: // all of it, and not as a stream, which Ray ends seconds after its last byte
-		_, err = io.Copy(out, log)
+		_, err = io.Copy(l.out, log)
 		return err
 	case final:
-		return rest(out)
+		return l.follow(ctx, l.out)
 	}
 	end := &logEnd{}
 	if _, err := io.Copy(end, log); err != nil {
 		return err
 	}
-	return rest(end.mark(out, failing{errEnough}))
+	return l.follow(ctx, end.mark(l.out, failing{errEnough}))
 }
 
-// endOfLog sends the last lines of a log, and its rest if a running job is followed. It reads the log twice, first to count the lines, so that it need not hold
-// the log.
-func endOfLog(ctx context.Context, c dashboard.Client, id string, lines int, follow bool, rest func(io.Writer) error, out *logSender) error {
+// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it need not hold the log.
+func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 	var counted lineCount
-	if _, err := copyLog(ctx, c, id, &counted); err != nil {
+	if _, err := l.copy(ctx, &counted); err != nil {
 		return err
 	}
-	end := &logEnd{}
+	end, out := &logEnd{}, l.out
 	out.lines, out.lost = counted.lines()-lines, counted.n >= rayLogLimit
-	n, err := copyLog(ctx, c, id, io.MultiWriter(end, out))
+	n, err := l.copy(ctx, io.MultiWriter(end, out))
 	out.lines = 0 // also if the last line has no end yet
 	if err != nil || !follow {
 		return err
 	}
 	if n >= rayLogLimit {
-		return rest(end.mark(io.Discard, out))
+		return l.follow(ctx, end.mark(io.Discard, out))
 	}
 	out.from(n)
-	return rest(out)
+	return l.follow(ctx, out)
 }
 
-// copyLog copies what Ray returns of a log.
-func copyLog(ctx context.Context, c dashboard.Client, id string, to io.Writer) (int64, error) {
-	log, err := c.JobLogs(ctx, id)
+// copy copies what Ray returns of a log.
+func (l *rayLog) copy(ctx context.Context, to io.Writer) (int64, error) {
+	log, err := l.client.JobLogs(ctx, l.id)
 	if err != nil {
 		return 0, err
 	}
