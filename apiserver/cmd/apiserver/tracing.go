@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -42,6 +43,12 @@ type TracingOptions struct {
 	Endpoint               string
 	CAFile                 string
 	SamplingRatePerMillion int32
+}
+
+func (o *TracingOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Endpoint, "tracing-endpoint", o.Endpoint, "OpenTelemetry collector (OTLP over gRPC), as in https://collector:4317, or http://collector:4317 without TLS, which host:port also means; empty switches tracing off. Credentials for it are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value,...")
+	fs.StringVar(&o.CAFile, "tracing-ca-file", o.CAFile, "PEM bundle of the CAs of the collector; those of the system if it is empty.")
+	fs.Int32Var(&o.SamplingRatePerMillion, "tracing-sampling-rate-per-million", o.SamplingRatePerMillion, "How many of a million calls are traced. A trace that a caller sends is linked and does not decide.")
 }
 
 // url is the endpoint. One without a scheme, as flags before had it, is without TLS.

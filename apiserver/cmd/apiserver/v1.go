@@ -51,7 +51,8 @@ func (a *app) addV1() error {
 	templates := &servicev1.Templates{Authorizer: a.authorizer, In: storeIn[servicev1.TemplateStore](v.templates), Core: a.core}
 	for _, server := range a.servers {
 		servicev1.Register(server, servicev1.Options{
-			Clusters: a.resources[0], Jobs: a.resources[1], Services: a.resources[2], Dashboards: a.dashboards, Views: a.views, Templates: templates, Events: v.events,
+			Clusters: a.resources[0], Jobs: a.resources[1], Services: a.resources[2], Dashboards: a.dashboards,
+			Views: a.views, Templates: templates, Events: v.events,
 		})
 	}
 	return a.addV1REST(templates)

@@ -75,8 +75,8 @@ type app struct {
 
 func newApp(ctx context.Context, o *Options, certificates *certificates, tls serverTLS) (*app, error) {
 	a := &app{
-		opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{}), table: rpcstatus.NewTable(service.StatusRows()...),
-		views: document.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
+		opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{}),
+		table: rpcstatus.NewTable(service.StatusRows()...), views: document.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
 	}
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop, a.drain = stop.Done(), drain
@@ -113,7 +113,9 @@ func (a *app) connect(ctx context.Context, certificates *certificates) (err erro
 	a.tokens = store.NewTokens(o.pageTokenKeys, nil)
 	a.stores = make([]stores, len(kinds))
 	for i := range kinds {
-		a.stores[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: a.ownRay, Writer: a.ray, Tokens: &a.tokens, Views: a.views, LogBytes: o.logBytes()})
+		a.stores[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{
+			Reader: a.ownRay, Writer: a.ray, Tokens: &a.tokens, Views: a.views, LogBytes: o.logBytes(),
+		})
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ var (
 	ErrBadSecret = errors.New("the Authorization header is not the token of this gateway's --v1-token-file")
 	// ErrNoIdentity reports that neither a client certificate nor a trusted proxy names the caller.
 	ErrNoIdentity = errors.New("connect with a client certificate, or through a proxy, that this gateway trusts")
-	// ErrPrivileged reports a caller in system:masters, which bypasses RBAC: if its members were impersonated, every accepted certificate could own the cluster.
+	// ErrPrivileged reports a caller in system:masters, which bypasses RBAC: if its members were impersonated, every accepted certificate could own the
+	// cluster.
 	ErrPrivileged = errors.New("members of system:masters are not impersonated: use an identity with RBAC rights")
 	// ErrOwnCredentials reports that Kubernetes rejected the gateway's own credentials. Callers cannot fix this.
 	ErrOwnCredentials = errors.New("the gateway's own credentials do not suffice for the Kubernetes API server: its administrator must look at its log and its RBAC")

@@ -25,8 +25,8 @@ const (
 	maxTokenLength = 16 << 10
 )
 
-// Identifier identifies the sender of a request by its headers and its connection alone. Of r only Header, TLS, RemoteAddr and the path of URL are set; for
-// gRPC the path is the full method name.
+// Identifier identifies the sender of a request by its headers and its connection alone. Of r only Header, TLS, RemoteAddr and the path of URL are
+// set; for gRPC the path is the full method name.
 type Identifier func(r *http.Request) Identity
 
 // Identity is the result of an Identifier, which does not wait for anybody.

@@ -31,8 +31,8 @@ func ByPath(prefixes []string, those, others Identifier) Identifier {
 	}
 }
 
-// NewSecret returns the Identifier of callers who share a secret, which they send as the bare value of the Authorization header or as a bearer token. They are
-// identified by as.
+// NewSecret returns the Identifier of callers who share a secret, which they send as the bare value of the Authorization header or as a bearer token.
+// They are identified by as.
 func NewSecret(secret string, as Identifier) Identifier {
 	want := sha256.Sum256([]byte(secret))
 	return func(r *http.Request) Identity {
@@ -76,8 +76,8 @@ type accountToken struct {
 	renew, end time.Time
 }
 
-// NewAccount returns the Identifier of callers who act as a ServiceAccount. A nil request is for the mode impersonate, which needs no token. A nil clock means
-// the real one.
+// NewAccount returns the Identifier of callers who act as a ServiceAccount. A nil request is for the mode impersonate, which needs no token. A nil
+// clock means the real one.
 func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClock) Identifier {
 	if c == nil {
 		c = clock.RealClock{}

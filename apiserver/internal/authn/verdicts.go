@@ -39,7 +39,8 @@ type Answer[V any] struct {
 // errNoAnswer is for a question that took too long.
 var errNoAnswer = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
 
-// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that made-up tokens cannot evict real callers.
+// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that made-up tokens cannot evict
+// real callers.
 type Verdicts[V any] struct {
 	clock  clock.PassiveClock
 	yes    *cache.LRUExpireCache
@@ -47,8 +48,8 @@ type Verdicts[V any] struct {
 	flight singleflight.Group
 	// kept has a token bucket of cached verdicts for each caller, so that one caller with ever new questions cannot evict the verdicts of others.
 	kept *lru.Cache
-	// away is the time until which outdated verdicts are used without asking, because the API server cannot be reached; nil if it is asked. A time.Time has a
-	// monotonic reading, so that a clock that is set back does not prolong it.
+	// away is the time until which outdated verdicts are used without asking, because the API server cannot be reached; nil if it is asked. A time.Time
+	// has a monotonic reading, so that a clock that is set back does not prolong it.
 	away atomic.Pointer[time.Time]
 }
 
@@ -140,8 +141,8 @@ func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Cont
 	}
 }
 
-// failed delays the next question: for this key, and for all keys if the API server cannot be reached. An error that the API server answers, such as too many
-// requests, and a time-out may be caused by the caller, so they delay this key only.
+// failed delays the next question: for this key, and for all keys if the API server cannot be reached. An error that the API server answers, such as
+// too many requests, and a time-out may be caused by the caller, so they delay this key only.
 func (v *Verdicts[V]) failed(ctx context.Context, key string, err error) error {
 	until := v.clock.Now().Add(awayPause)
 	if old := v.find(key); old != nil {

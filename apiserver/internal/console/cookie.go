@@ -16,8 +16,8 @@ const (
 	maxCookies = 14
 )
 
-// isSecure reports whether the browser uses TLS, to the gateway or to a proxy in front of it. A forged header of a proxy only changes the name of the forger's own
-// cookie.
+// isSecure reports whether the browser uses TLS, to the gateway or to a proxy in front of it. A forged header of a proxy only changes the name of the
+// forger's own cookie.
 func isSecure(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }

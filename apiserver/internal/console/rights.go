@@ -53,8 +53,8 @@ func accesses(namespace, resource, name string) []authz.Access {
 	)
 }
 
-// rights returns the permissions of the caller in the namespace of the query, empty for all, and on the object that its resource and name give, if any. The
-// pages hide other actions; Kubernetes authorizes each request anyway.
+// rights returns the permissions of the caller in the namespace of the query, empty for all, and on the object that its resource and name give, if
+// any. The pages hide other actions; Kubernetes authorizes each request anyway.
 func (c *Console) rights(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	resource := query.Get("resource")
@@ -73,8 +73,8 @@ func (c *Console) rights(r *http.Request) (any, error) {
 	return answer, err
 }
 
-// allowed returns the accesses that the context's caller has, in the order of all. One rules review has the answer for a namespace, unless an authorizer cannot
-// list its rules.
+// allowed returns the accesses that the context's caller has, in the order of all. One rules review has the answer for a namespace, unless an
+// authorizer cannot list its rules.
 func (c *Console) allowed(ctx context.Context, namespace string, all []authz.Access) ([]authz.Access, error) {
 	if c.Rules != nil && namespace != "" {
 		if rules, err := c.Rules(ctx, namespace); err == nil && !rules.Incomplete {

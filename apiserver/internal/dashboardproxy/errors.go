@@ -40,8 +40,8 @@ var (
 	}, byRay...)
 )
 
-// Status translates an error of a dashboard.Client for the status table. The text has what Ray itself says, but no addresses and causes. Other errors are
-// returned as they are.
+// Status translates an error of a dashboard.Client for the status table. The text has what Ray itself says, but no addresses and causes. Other errors
+// are returned as they are.
 func Status(ctx context.Context, cluster string, err error) error {
 	if err == nil {
 		return nil

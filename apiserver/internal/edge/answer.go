@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// send sends the answer of a unary call. It calls leave when gRPC has written the answer or the connection has ended: gRPC may queue the answer for long after
-// the handler has returned. The answer is not compressed, since gRPC would hold a copy that is not counted.
+// send sends the answer of a unary call. It calls leave when gRPC has written the answer or the connection has ended: gRPC may queue the answer for
+// long after the handler has returned. The answer is not compressed, since gRPC would hold a copy that is not counted.
 func send(s grpc.ServerStream, answer any, leave func()) error {
 	leave = sync.OnceFunc(leave)
 	m, ok := answer.(proto.Message)
@@ -107,8 +107,8 @@ func ended(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Write implements net.Conn. It yields first, which merges small writes: gRPC writes as soon as it has a thousand bytes, so one event for many watchers would
-// cause a write for each of them.
+// Write implements net.Conn. It yields first, which merges small writes: gRPC writes as soon as it has a thousand bytes, so one event for many
+// watchers would cause a write for each of them.
 func (c conn) Write(p []byte) (int, error) {
 	runtime.Gosched()
 	return c.Conn.Write(p)

@@ -77,8 +77,8 @@ func New(o Options) *Edge {
 	return e
 }
 
-// Enter identifies the sender of r and takes a place for the call. long means that the call stays open. The returned context carries the caller. The caller of
-// Enter must leave the visit.
+// Enter identifies the sender of r and takes a place for the call. long means that the call stays open. The returned context carries the caller. The
+// caller of Enter must leave the visit.
 func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.Context, *Visit, error) {
 	caller, err := e.identify(ctx, r)
 	if err != nil {

@@ -164,8 +164,8 @@ func (r registrar) call(ctx context.Context, m grpc.MethodDesc, impl any, s grpc
 	return answer, err
 }
 
-// receive reads the message of a unary call, with a time limit and with room for it. Its length is known only afterwards. Where there is no room for the longest
-// message, a few calls at once may receive theirs within a shorter time, and count its length then.
+// receive reads the message of a unary call, with a time limit and with room for it. Its length is known only afterwards. Where there is no room for
+// the longest message, a few calls at once may receive theirs within a shorter time, and count its length then.
 func (e *Edge) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
 	if v.try(int64(e.MaxBody)) {
 		body, err := receiveWithin(s, e.BodyTime)
@@ -278,8 +278,8 @@ func (w *watchedStream) stalled() bool {
 // rawBody is a request as it came.
 type rawBody struct{ data []byte }
 
-// decode refuses malformed messages and unknown fields: to ignore a field would be to do something other than requested. Only V1 ignores them, as its clients
-// expect.
+// decode refuses malformed messages and unknown fields: to ignore a field would be to do something other than requested. Only V1 ignores them, as its
+// clients expect.
 func (b *rawBody) decode(ctx context.Context, into any) error {
 	m, ok := into.(proto.Message)
 	if !ok {

@@ -19,8 +19,8 @@ type Limits struct {
 	// Calls that are short, and calls that stay open (watches, waiting), at once.
 	Calls, CallerCalls int
 	Long, CallerLong   int
-	// Bytes held for callers: request bodies and the objects decoded from them, answers of dashboards, and answers until clients have read them. A caller gets
-	// CallerBytes at most, and beyond a small amount no more than a quarter of the free bytes.
+	// Bytes held for callers: request bodies and the objects decoded from them, answers of dashboards, and answers until clients have read them. A
+	// caller gets CallerBytes at most, and beyond a small amount no more than a quarter of the free bytes.
 	Bytes, CallerBytes int64
 	// CallerRate is how many calls a second each caller may begin in the long run, and CallerBurst how many at once.
 	CallerRate  float64
@@ -30,7 +30,8 @@ type Limits struct {
 }
 
 const (
-	// bytesPatience is how long a call waits for room for bytes. A call that holds more than waitingBytes does not wait: such calls could wait for each other.
+	// bytesPatience is how long a call waits for room for bytes. A call that holds more than waitingBytes does not wait: such calls could wait for each
+	// other.
 	bytesPatience = 5 * time.Second
 	waitingBytes  = 1 << 20
 	// One caller may have one part in freeShare of the free bytes, and littleBytes in any case.
@@ -233,7 +234,8 @@ func (v *Visit) hold(ctx context.Context, n int64) error {
 	return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
 }
 
-// fits reports whether a call may hold n more bytes. An eighth of all bytes is for callers that hold little, so that greedy callers leave room for short answers.
+// fits reports whether a call may hold n more bytes. An eighth of all bytes is for callers that hold little, so that greedy callers leave room for
+// short answers.
 func (r *room) fits(v *Visit, n int64) bool {
 	own, free := v.own.bytes+n, r.limits.Bytes-r.total.bytes
 	switch {

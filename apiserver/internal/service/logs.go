@@ -156,7 +156,8 @@ func (l *rayLog) whole(ctx context.Context, final bool) error {
 	return l.follow(ctx, end.mark(l.out, failing{errEnough}))
 }
 
-// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it need not hold the log.
+// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it need not hold
+// the log.
 func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 	var counted lineCount
 	if _, err := l.copy(ctx, &counted); err != nil {

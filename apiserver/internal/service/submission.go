@@ -32,8 +32,8 @@ type Dashboards struct {
 	Proxy    *dashboardproxy.Proxy
 }
 
-// Open returns the dashboard of a cluster for a caller who may do verb, and its client. clusterField is the field of the request with the name of the cluster,
-// for errors.
+// Open returns the dashboard of a cluster for a caller who may do verb, and its client. clusterField is the field of the request with the name of the
+// cluster, for errors.
 func (o Dashboards) Open(ctx context.Context, cluster types.NamespacedName, clusterField, verb string) (*dashboardproxy.Dashboard, dashboard.Client, error) {
 	if _, err := o.Clusters.Find(ctx, cluster.Namespace, cluster.Name); err != nil {
 		if bad, ok := errors.AsType[*rpcstatus.InvalidError](err); ok && bad.Violations[0].Field == "name" {
@@ -60,7 +60,8 @@ func CheckSubmissionID(field, id string) error {
 	return nil
 }
 
-// CompleteSubmissionID checks the id that a client wants for a new submission, or generates one: with an id, a submission whose answer is lost can be looked for.
+// CompleteSubmissionID checks the id that a client wants for a new submission, or generates one: with an id, a submission whose answer is lost can be
+// looked for.
 func CompleteSubmissionID(field string, id *string) error {
 	if *id == "" {
 		*id = "raysubmit_" + rand.String(16)

@@ -100,11 +100,12 @@ func podToRay(g group, c corev1.Container, o specOptions, path *field.Path) (cor
 
 func defaultImage(version string) string { return "rayproject/ray:" + version }
 
-// podFromRay returns what V1 shows of a Pod template, in a message that has no more than the group interface. reserved are the variables that are not shown.
+// podFromRay returns what V1 shows of a Pod template, in a message that has no more than the group interface. reserved are the variables that are not
+// shown.
 func podFromRay(t *corev1.PodTemplateSpec, container string, reserved []string, version string) *kuberay.WorkerGroupSpec {
 	g := &kuberay.WorkerGroupSpec{
-		ComputeTemplate: t.Annotations[annotationComputeTemplate], Annotations: without(t.Annotations, hiddenPodAnnotations...), Labels: without(t.Labels, hiddenPodLabels...),
-		Volumes: volumesFromRay(&t.Spec),
+		ComputeTemplate: t.Annotations[annotationComputeTemplate], Volumes: volumesFromRay(&t.Spec),
+		Annotations: without(t.Annotations, hiddenPodAnnotations...), Labels: without(t.Labels, hiddenPodLabels...),
 	}
 	if name := t.Spec.ServiceAccountName; len(name) > 1 {
 		g.ServiceAccount = name

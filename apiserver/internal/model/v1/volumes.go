@@ -134,11 +134,17 @@ func volumesFromRay(spec *corev1.PodSpec) []*kuberay.Volume {
 
 func mountFromRay(v *kuberay.Volume, m *corev1.VolumeMount) {
 	v.MountPath, v.ReadOnly = m.MountPath, v.GetReadOnly() || m.ReadOnly
-	for mode, name := range propagations {
-		if ptr.Deref(m.MountPropagation, "") == name {
-			v.MountPropagationMode = mode
+	v.MountPropagationMode = enumOf(propagations, ptr.Deref(m.MountPropagation, ""))
+}
+
+// enumOf returns the enum of a name, zero for an unknown name.
+func enumOf[E, N comparable](names map[E]N, name N) (enum E) {
+	for e, n := range names {
+		if n == name {
+			enum = e
 		}
 	}
+	return enum
 }
 
 // sourceFromVolume fills in v. It returns false if V1 has no type for the volume.
@@ -155,10 +161,8 @@ func sourceFromVolume(v *kuberay.Volume, s *corev1.VolumeSource) bool {
 		claim := &s.Ephemeral.VolumeClaimTemplate.Spec
 		v.VolumeType, v.Storage = kuberay.Volume_EPHEMERAL, quantityText(claim.Resources.Requests, corev1.ResourceStorage)
 		v.StorageClassName = ptr.Deref(claim.StorageClassName, "")
-		for mode, name := range accessModes {
-			if len(claim.AccessModes) > 0 && claim.AccessModes[0] == name {
-				v.AccessMode = mode
-			}
+		if len(claim.AccessModes) > 0 {
+			v.AccessMode = enumOf(accessModes, claim.AccessModes[0])
 		}
 	case s.ConfigMap != nil:
 		v.VolumeType, v.Source, v.Items = kuberay.Volume_CONFIGMAP, s.ConfigMap.Name, itemsFromRay(s.ConfigMap.Items)

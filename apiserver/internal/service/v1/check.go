@@ -89,7 +89,8 @@ func checkSpec(spec *kuberay.ClusterSpec) field.ErrorList {
 		p.require(g.GetComputeTemplate() != "", at.Child("computeTemplate"), "")
 		p.require(g.GetMaxReplicas() != 0, at.Child("maxReplicas"), "must not be 0")
 		if g.GetMinReplicas() > g.GetMaxReplicas() {
-			p.ErrorList = append(p.ErrorList, field.Invalid(at.Child("minReplicas"), g.GetMinReplicas(), fmt.Sprintf("must not be greater than maxReplicas, %d", g.GetMaxReplicas())))
+			detail := fmt.Sprintf("must not be greater than maxReplicas, %d", g.GetMaxReplicas())
+			p.ErrorList = append(p.ErrorList, field.Invalid(at.Child("minReplicas"), g.GetMinReplicas(), detail))
 		}
 		p.checkPullPolicy(g.GetImagePullPolicy(), at)
 	}

@@ -17,7 +17,8 @@ import (
 // view converts stored objects T to messages of V1.
 type view[T any, M proto.Message] func(*T) M
 
-// of returns the message of an item, already encoded, once per version of the object. For a REST caller the message is empty, and its JSON is in the Exchange.
+// of returns the message of an item, already encoded, once per version of the object. For a REST caller the message is empty, and its JSON is in the
+// Exchange.
 func (v view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (M, error) {
 	var none M
 	m := none.ProtoReflect().New().Interface().(M)
