@@ -8,119 +8,103 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/rest/kube"
 	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
-	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// access is who calls, what they may read, and as whom requests go to Kubernetes.
+// access identifies callers and authorizes what they read.
 type access struct {
 	identifier authn.Identifier
 	authorizer authz.Authorizer
 	rules      authz.RulesReview // nil with none
-	// caller acts as the caller of each request, own as the gateway.
-	caller, own *rest.Config
 }
 
-func newAccess(o *Options, certificates *certificates) (*access, error) {
-	mode := authn.Mode(o.Authentication)
-	a := &access{caller: authn.CallerConfig(o.restConfig, mode), own: authn.OwnConfig(o.restConfig, mode)}
-	if mode == authn.None {
+func newAccess(o *Options, c *clients, certificates *certificates) *access {
+	a := &access{}
+	switch authn.Mode(o.Authentication) {
+	case authn.None:
 		a.identifier, a.authorizer = authn.NewAnyone(), authz.AllowAll{}
-		return a, a.addV1(o)
+	case authn.Impersonate:
+		a.identifier = proven(o, certificates)
+		a.addReviews(c.authorization)
+	default:
+		a.identifier = authn.NewTokens(func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
+			answer := &authenticationv1.SelfSubjectReview{}
+			return answer, c.authentication.Post().Resource("selfsubjectreviews").Body(&authenticationv1.SelfSubjectReview{}).Do(ctx).Into(answer)
+		}, nil)
+		a.addReviews(c.authorization)
 	}
-	client := func(gv schema.GroupVersion) (*rest.RESTClient, error) {
-		return store.NewClient(a.caller, clientscheme.Scheme, gv, store.ClientOptions{})
+	if o.V1.Enabled && o.V1.Authentication != v1Passthrough {
+		a.addV1(o, c)
 	}
-	reviews, err := client(authorizationv1.SchemeGroupVersion)
-	if err != nil {
-		return nil, err
-	}
+	return a
+}
+
+// addReviews authorizes callers by the access reviews of the API server.
+func (a *access) addReviews(c *rest.RESTClient) {
 	a.authorizer = authz.NewReviews(func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) (*authorizationv1.SelfSubjectAccessReview, error) {
 		answer := &authorizationv1.SelfSubjectAccessReview{}
-		return answer, reviews.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer)
+		return answer, c.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(answer)
 	}, nil)
 	a.rules = func(ctx context.Context, namespace string) (*authorizationv1.SubjectRulesReviewStatus, error) {
 		review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
-		return &review.Status, reviews.Post().Resource("selfsubjectrulesreviews").Body(review).Do(ctx).Into(review)
+		return &review.Status, c.Post().Resource("selfsubjectrulesreviews").Body(review).Do(ctx).Into(review)
 	}
-	if mode == authn.Impersonate {
-		a.identifier = proven(o, certificates)
-		return a, a.addV1(o)
-	}
-	selves, err := client(authenticationv1.SchemeGroupVersion)
-	if err != nil {
-		return nil, err
-	}
-	a.identifier = authn.NewTokens(func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
-		answer := &authenticationv1.SelfSubjectReview{}
-		return answer, selves.Post().Resource("selfsubjectreviews").Body(&authenticationv1.SelfSubjectReview{}).Do(ctx).Into(answer)
-	}, nil)
-	return a, a.addV1(o)
 }
 
-// v1Paths are those of V1, by REST and by gRPC.
+// v1Paths are the paths of V1, for REST and for gRPC.
 var v1Paths = append([]string{restv1.Prefix, "/proto."}, kube.Prefixes...)
 
-// addV1 identifies the callers of V1 in the way that they are used to.
-func (a *access) addV1(o *Options) error {
-	if !o.V1.Enabled || o.V1.Authentication == v1Passthrough {
-		return nil
-	}
+// addV1 identifies the callers of V1 as --v1-service-account.
+func (a *access) addV1(o *Options, c *clients) {
 	namespace, name, _ := strings.Cut(o.V1.ServiceAccount, "/")
-	those := a.identifier // with none everybody is the process itself already
+	var those authn.Identifier
 	switch authn.Mode(o.Authentication) {
-	case authn.None:
+	case authn.None: // every caller is the process itself already
+		those = a.identifier
 	case authn.Impersonate:
 		those = authn.NewAccount(namespace, name, nil, nil)
 	default:
-		tokens, err := store.NewClient(a.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
-		if err != nil {
-			return err
-		}
 		those = authn.NewAccount(namespace, name, func(ctx context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 			answer := &authenticationv1.TokenRequest{}
-			return answer, tokens.Post().Namespace(namespace).Resource("serviceaccounts").Name(name).SubResource("token").Body(request).Do(ctx).Into(answer)
+			return answer, c.ownCore.Post().Namespace(namespace).Resource("serviceaccounts").Name(name).SubResource("token").Body(request).Do(ctx).Into(answer)
 		}, nil)
 	}
 	prefixes := v1Paths
 	if o.V1.Authentication == v1StaticToken {
 		those = authn.NewSecret(o.V1.token, those)
 	} else {
-		prefixes = append(slices.Clone(v1Paths), "/metrics") // as with KubeRay's server, of which callers need no credentials
+		prefixes = append(slices.Clone(v1Paths), "/metrics") // KubeRay's server serves it without credentials
 	}
-	a.identifier = authn.ByPath{Prefixes: prefixes, Those: those, Others: a.identifier}
-	return nil
+	a.identifier = authn.ByPath(prefixes, those, a.identifier)
 }
 
-// proven identifies callers as the Kubernetes API server does: the headers of a proxy with a certificate of the one CA, else a certificate of the other.
+// proven identifies callers as the Kubernetes API server does: by the headers of a proxy with a certificate of its CA, else by a client certificate.
 func proven(o *Options, certificates *certificates) authn.Identifier {
-	var p authn.Proven
+	var authenticators []authenticator.Request
 	if certificates.proxyCA != nil {
 		list := func(values []string) headerrequest.StringSliceProvider {
 			return headerrequest.StaticStringSlice(values)
 		}
 		h := o.RequestHeader
-		p.By = append(p.By, headerrequest.NewDynamicVerifyOptionsSecure(certificates.proxyCA.VerifyOptions,
+		authenticators = append(authenticators, headerrequest.NewDynamicVerifyOptionsSecure(certificates.proxyCA.VerifyOptions,
 			list(h.AllowedNames), list(h.UsernameHeaders), list(h.UIDHeaders), list(h.GroupHeaders), list(h.ExtraHeaderPrefixes)))
 	}
 	if certificates.clientCA != nil {
-		p.By = append(p.By, x509.NewDynamic(certificates.clientCA.VerifyOptions, x509.CommonNameUserConversion))
+		authenticators = append(authenticators, x509.NewDynamic(certificates.clientCA.VerifyOptions, x509.CommonNameUserConversion))
 	}
-	return p
+	return authn.NewProven(authenticators...)
 }
 
-// certificates are the files of TLS, followed as they change.
+// certificates are the TLS files, which are read again when they change.
 type certificates struct {
 	serving           *dynamiccertificates.DynamicCertKeyPairContent
 	clientCA, proxyCA *dynamiccertificates.DynamicFileCAContent

@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
 
-// shippedRegistry stands for the registry that comes with the operator, in place of a file.
+// shippedRegistry is the value of --device-registry for the registry that comes with the operator.
 const shippedRegistry = "shipped"
 
 // registryPeriod is how often a file is read.

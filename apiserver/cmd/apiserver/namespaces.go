@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
@@ -37,23 +36,25 @@ func newStores(kind store.Kind, namespaces []string, o store.Options) stores {
 
 // get reads an object.
 func (s stores) get(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
-	st, err := s.in(key.Namespace)
+	st, err := s.one(key.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	return st.Get(ctx, key, store.ReadOptions{})
 }
 
-// in returns the store of a namespace, or says why there is none.
-func (s stores) in(namespace string) (resource.Store, error) {
-	one, err := s.one(namespace)
-	if err != nil {
-		return nil, err // and no interface that holds a nil
+// storeIn returns one of s as an interface T that stores have.
+func storeIn[T any](s stores) func(namespace string) (T, error) {
+	return func(namespace string) (found T, err error) {
+		one, err := s.one(namespace)
+		if err == nil { // else the interface must be nil, and not hold a nil
+			found = any(one).(T)
+		}
+		return found, err
 	}
-	return one, nil
 }
 
-// one is in for those who need all of a store.
+// one returns the store of a namespace.
 func (s stores) one(namespace string) (*store.Store, error) {
 	for _, ns := range []string{metav1.NamespaceAll, namespace} {
 		if one, ok := s[ns]; ok {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -68,24 +67,6 @@ type Options struct {
 	memory        memory
 }
 
-// V1Options are about KubeRay's V1 API.
-type V1Options struct {
-	Enabled bool
-	// Authentication is passthrough, static-token or none.
-	Authentication string
-	// ServiceAccount is namespace/name of whom callers act as who do not name themselves.
-	ServiceAccount string
-	TokenFile      string
-	// KubernetesPaths serves some paths of the Kubernetes API.
-	KubernetesPaths bool
-	// CacheTemplates keeps the compute templates in a cache, which needs a right on ConfigMaps.
-	CacheTemplates bool
-	// CacheEvents keeps the events about Ray's objects in a cache, which needs a right on events.
-	CacheEvents bool
-
-	token string
-}
-
 // RequestHeader is how a trusted proxy names callers.
 type RequestHeader struct {
 	ClientCAFile        string
@@ -127,43 +108,41 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs, read again when it changes. With --authentication=impersonate a client certificate that one of them signed names the caller (common name: user, organizations: groups); with passthrough connections without such a certificate are refused.")
-	fs.BoolVar(&o.V1.Enabled, "enable-v1", o.V1.Enabled, "Serve KubeRay's V1 API (gRPC package proto, REST /apis/v1) beside v2.")
-	fs.StringVar(&o.V1.Authentication, "v1-authentication", o.V1.Authentication, "Whose credentials are used for V1, whose clients often send none: \"passthrough\" is what --authentication says; \"static-token\" lets those act as --v1-service-account who send the token of --v1-token-file as their Authorization header, with or without Bearer; \"none\" lets everybody act as --v1-service-account. The last two listen on loopback only, unless --insecure-allow-remote-none is set.")
-	fs.StringVar(&o.V1.ServiceAccount, "v1-service-account", o.V1.ServiceAccount, "namespace/name of the ServiceAccount that callers of V1 act as with --v1-authentication=static-token or none. The gateway needs the right to create its tokens (serviceaccounts/token), or with --authentication=impersonate to impersonate it.")
-	fs.StringVar(&o.V1.TokenFile, "v1-token-file", o.V1.TokenFile, "File with the token of --v1-authentication=static-token. KubeRay's documents use 12345, which anybody guesses: take a random one.")
-	fs.BoolVar(&o.V1.KubernetesPaths, "enable-kubernetes-paths", o.V1.KubernetesPaths, "With --enable-v1, serve what KubeRay's API server serves of the Kubernetes API: /apis/ray.io/v1, events of Ray objects, and the proxy of the Services of Ray clusters. Who calls is found out as for V1.")
-	fs.BoolVar(&o.V1.CacheTemplates, "v1-cache-templates", o.V1.CacheTemplates, "Watch the compute templates of V1, which saves a request for each template that a create names. It needs the right to list and watch ConfigMaps; without it templates are read with the caller's rights.")
-	fs.BoolVar(&o.V1.CacheEvents, "v1-cache-events", o.V1.CacheEvents, "Watch the events about Ray's objects, which saves a request, for two when a service is read, when V1 answers with an object and its events. It needs the right to list and watch events.")
-	h := &o.RequestHeader
+	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org. With * pages of any site may, if callers need a token; where they need none (--authentication=none or impersonate, --v1-authentication=none), * only means pages of this machine, and only on a gateway that listens on loopback.")
+	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
+	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
+	fs.StringVar(&o.MemoryLimit, "memory-limit", o.MemoryLimit, "Memory that the process may take, as in 512Mi; it bounds what is held for callers and what is kept of objects. Empty means GOMEMLIMIT, else the limit of the container.")
+	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
+	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
+	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
+	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
+	fs.StringSliceVar(&o.PageTokenKeyFiles, "page-token-key-file", o.PageTokenKeyFiles, "Files with secrets of at least 32 bytes, the same for all replicas, so that page tokens and tickets of dashboards work on each of them and after restarts. The first makes them; those of the others are taken, too, so that a secret can be replaced. Without any, and without --page-token-secret, the secret is made from the TLS key, if there is one.")
+	fs.StringVar(&o.PageTokenSecret, "page-token-secret", o.PageTokenSecret, "namespace/name of a Secret with secrets as for --page-token-key-file, which the gateway needs the rights to get and update: that named key makes page tokens and tickets, and is made at random when there is none; those of the others are taken, too.")
+	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
+	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
+	o.V1.addFlags(fs)
+	o.RequestHeader.addFlags(fs)
+	addLimitFlags(&o.Limits, fs)
+	o.Tracing.addFlags(fs)
+	logsapi.AddFlags(o.Logging, fs)
+}
+
+func (h *RequestHeader) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&h.ClientCAFile, "requestheader-client-ca-file", h.ClientCAFile, "PEM bundle of CAs of the proxies that may name callers in headers, for --authentication=impersonate.")
 	fs.StringSliceVar(&h.AllowedNames, "requestheader-allowed-names", h.AllowedNames, "Common names that the certificate of such a proxy may have; empty means any.")
 	fs.StringSliceVar(&h.UsernameHeaders, "requestheader-username-headers", h.UsernameHeaders, "Headers with the user name.")
 	fs.StringSliceVar(&h.UIDHeaders, "requestheader-uid-headers", h.UIDHeaders, "Headers with the UID.")
 	fs.StringSliceVar(&h.GroupHeaders, "requestheader-group-headers", h.GroupHeaders, "Headers with groups.")
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
-	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org. With * pages of any site may, if callers need a token; where they need none (--authentication=none or impersonate, --v1-authentication=none), * only means pages of this machine, and only on a gateway that listens on loopback.")
-	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
-	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
-	l := &o.Limits
+}
+
+func addLimitFlags(l *edge.Limits, fs *pflag.FlagSet) {
 	fs.Float64Var(&l.CallerRate, "caller-qps", l.CallerRate, "Calls per second that each caller may begin; negative means no limit. Callers beyond it get RESOURCE_EXHAUSTED, by REST 429, with the time after which to try again.")
 	fs.IntVar(&l.CallerBurst, "caller-burst", l.CallerBurst, "Burst above --caller-qps.")
 	fs.IntVar(&l.CallerCalls, "max-caller-calls-in-flight", l.CallerCalls, "Short calls that each caller may have in flight.")
 	fs.IntVar(&l.CallerLong, "max-caller-streams", l.CallerLong, "Watches and waiting calls that each caller may have open.")
 	fs.IntVar(&l.Calls, "max-calls-in-flight", l.Calls, "Short calls in flight of all callers.")
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
-	fs.StringVar(&o.MemoryLimit, "memory-limit", o.MemoryLimit, "Memory that the process may take, as in 512Mi; it bounds what is held for callers and what is kept of objects. Empty means GOMEMLIMIT, else the limit of the container.")
-	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
-	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
-	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
-	fs.StringVar(&o.Tracing.Endpoint, "tracing-endpoint", o.Tracing.Endpoint, "OpenTelemetry collector (OTLP over gRPC), as in https://collector:4317, or http://collector:4317 without TLS, which host:port also means; empty switches tracing off. Credentials for it are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value,...")
-	fs.StringVar(&o.Tracing.CAFile, "tracing-ca-file", o.Tracing.CAFile, "PEM bundle of the CAs of the collector; those of the system if it is empty.")
-	fs.Int32Var(&o.Tracing.SamplingRatePerMillion, "tracing-sampling-rate-per-million", o.Tracing.SamplingRatePerMillion, "How many of a million calls are traced. A trace that a caller sends is linked and does not decide.")
-	fs.StringSliceVar(&o.FeatureGates, "feature-gates", o.FeatureGates, "Feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true, so that both give the same verdict.")
-	fs.StringSliceVar(&o.PageTokenKeyFiles, "page-token-key-file", o.PageTokenKeyFiles, "Files with secrets of at least 32 bytes, the same for all replicas, so that page tokens and tickets of dashboards work on each of them and after restarts. The first makes them; those of the others are taken, too, so that a secret can be replaced. Without any, and without --page-token-secret, the secret is made from the TLS key, if there is one.")
-	fs.StringVar(&o.PageTokenSecret, "page-token-secret", o.PageTokenSecret, "namespace/name of a Secret with secrets as for --page-token-key-file, which the gateway needs the rights to get and update: that named key makes page tokens and tickets, and is made at random when there is none; those of the others are taken, too.")
-	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "How long to go on serving after readiness is withdrawn, so that load balancers notice. 5s suits a Deployment.")
-	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
-	logsapi.AddFlags(o.Logging, fs)
 }
 
 // Complete fills in what was left out and reads files.
@@ -224,10 +203,7 @@ func (o *Options) Validate() error {
 		check(o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == "",
 			"--authentication=impersonate goes by certificates: it needs --tls-cert-file, and --client-ca-file or --requestheader-client-ca-file")
 	case authn.None:
-		for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
-			check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
-				"%s=%s reaches beyond this machine, and with --authentication=none whoever connects has all rights of this process: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address)
-		}
+		o.checkLocal(check, "--authentication=none whoever connects has all rights of this process")
 	default:
 		check(true, "--authentication=%s is not known: use passthrough, impersonate or none", o.Authentication)
 	}
@@ -240,9 +216,7 @@ func (o *Options) Validate() error {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
-	namespace, name, _ := strings.Cut(o.PageTokenSecret, "/")
-	check(o.PageTokenSecret != "" && (len(apivalidation.IsDNS1123Label(namespace)) > 0 || len(apivalidation.IsDNS1123Subdomain(name)) > 0),
-		"--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
+	check(o.PageTokenSecret != "" && !isNamespacedName(o.PageTokenSecret), "--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
 	check(o.CallTimeout <= 0, "--call-timeout must be positive")
 	check(mostVerbose(o.Logging) > maxVerbosity, "--v and --vmodule must not exceed %d: from there on the bodies of requests to Kubernetes are logged, tokens and Secrets among them", maxVerbosity)
 	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
@@ -263,43 +237,18 @@ func mostVerbose(c *logsapi.LoggingConfiguration) logsapi.VerbosityLevel {
 	return most
 }
 
-// The values of --v1-authentication.
-const (
-	v1Passthrough = "passthrough"
-	v1StaticToken = "static-token"
-	v1None        = "none"
-)
-
-// readToken reads the file with the token, if there is one.
-func (v *V1Options) readToken() error {
-	if v.TokenFile == "" {
-		return nil
+// checkLocal demands loopback addresses where callers need no credentials. danger is what remote callers could do.
+func (o *Options) checkLocal(check func(wrong bool, format string, args ...any), danger string) {
+	for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
+		check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
+			"%s=%s reaches beyond this machine, and with %s: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address, danger)
 	}
-	token, err := os.ReadFile(v.TokenFile)
-	if err != nil {
-		return fmt.Errorf("reading --v1-token-file: %w", err)
-	}
-	if v.token = strings.TrimSpace(string(token)); v.token == "" {
-		return fmt.Errorf("--v1-token-file %s is empty", v.TokenFile)
-	}
-	return nil
 }
 
-func (o *Options) validateV1(check func(wrong bool, format string, args ...any)) {
-	switch v := &o.V1; {
-	case !v.Enabled || v.Authentication == v1Passthrough:
-	case v.Authentication != v1StaticToken && v.Authentication != v1None:
-		check(true, "--v1-authentication=%s is not known: use passthrough, static-token or none", v.Authentication)
-	default:
-		namespace, name, _ := strings.Cut(v.ServiceAccount, "/")
-		check(len(apivalidation.IsDNS1123Label(namespace)) > 0 || len(apivalidation.IsDNS1123Subdomain(name)) > 0,
-			"--v1-authentication=%s needs --v1-service-account=namespace/name, got %q", v.Authentication, v.ServiceAccount)
-		check(v.Authentication == v1StaticToken && v.token == "", "--v1-authentication=static-token needs --v1-token-file")
-		for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
-			check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
-				"%s=%s reaches beyond this machine, and with --v1-authentication=%s callers of V1 share the rights of %s: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address, v.Authentication, v.ServiceAccount)
-		}
-	}
+// isNamespacedName reports whether text is namespace/name.
+func isNamespacedName(text string) bool {
+	namespace, name, _ := strings.Cut(text, "/")
+	return len(apivalidation.IsDNS1123Label(namespace)) == 0 && len(apivalidation.IsDNS1123Subdomain(name)) == 0
 }
 
 // inTheClear returns the addresses at which tokens would travel unencrypted beyond this machine.

@@ -127,7 +127,7 @@ func TestKeysInASecret(t *testing.T) {
 	}
 	keys := func() []string {
 		o := &Options{PageTokenSecret: "default/page-tokens", pageTokenKeys: [][]byte{[]byte("of a file")}}
-		if err := o.addPageTokenSecret(t.Context(), env.Config); err != nil {
+		if err := o.addPageTokenSecret(t.Context(), kube.CoreV1().RESTClient()); err != nil {
 			t.Error(err)
 		}
 		var texts []string
@@ -164,7 +164,7 @@ func TestKeysInASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &Options{PageTokenSecret: "default/page-tokens"}
-	if err := o.addPageTokenSecret(t.Context(), env.Config); err == nil || !strings.Contains(err.Error(), "another has 5 bytes") {
+	if err := o.addPageTokenSecret(t.Context(), kube.CoreV1().RESTClient()); err == nil || !strings.Contains(err.Error(), "another has 5 bytes") {
 		t.Errorf("a short key: %v", err)
 	}
 }

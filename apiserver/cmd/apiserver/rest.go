@@ -12,16 +12,14 @@ import (
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
-// newREST makes what answers by HTTP: the APIs, pages of dashboards and the console.
-func (a *app) newREST(access *access, p apiParts) error {
+// addREST makes the HTTP server: the APIs, pages of dashboards and the console.
+func (a *app) addREST() error {
 	o := a.opts
-	pages, err := newPages(o, p.dashboards)
+	pages, err := newPages(o, a.dashboards)
 	if err != nil {
 		return err
 	}
-	api, err := restv2.New(restv2.Options{
-		Conn: p.conn, Edge: p.edge, Table: p.table, Dashboard: p.dashboards.Serve, Pages: pages,
-	})
+	api, err := restv2.New(restv2.Options{Conn: a.channel, Edge: a.edge, Table: a.table, Dashboard: a.dashboards.Serve, Pages: pages})
 	if err != nil {
 		return err
 	}
@@ -29,20 +27,19 @@ func (a *app) newREST(access *access, p apiParts) error {
 	if pages != nil {
 		apis = append(apis, rest.API{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(api.ServePages), WriteError: api.WriteError, AnyOrigin: true})
 	}
-	served := rest.Options{
-		OpenAPI: openapi.V2, Checks: a.checks(),
-		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Ambient: o.Authentication != string(authn.Passthrough), Origins: o.CORSAllowedOrigins,
-	}
+	home := ""
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
-			Mode: authn.Mode(o.Authentication), Edge: p.edge, Table: p.table, WriteError: api.WriteError, Authorizer: access.authorizer, Rules: access.rules, Core: p.core,
+			Mode: authn.Mode(o.Authentication), Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
 			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err
 		}
-		apis, served.Home = append(apis, a.console.APIs()...), console.Prefix
+		apis, home = append(apis, a.console.APIs()...), console.Prefix
 	}
-	served.APIs = apis
-	a.rest = rest.New(served)
+	a.rest = rest.New(rest.Options{
+		OpenAPI: openapi.V2, Checks: a.checks(), APIs: apis, Home: home, Origins: o.CORSAllowedOrigins,
+		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Ambient: o.Authentication != string(authn.Passthrough),
+	})
 	return nil
 }

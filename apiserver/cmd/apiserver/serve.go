@@ -72,20 +72,13 @@ func run(ctx context.Context, o *Options) error {
 	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
 	serving.Go(func() error { return a.grpc.Serve(a.edge.Listener(listeners["grpc"])) })
+	if l := listeners["http"]; l != nil && tls != nil {
+		listeners["http"] = cryptotls.NewListener(l, tls.config("h2", "http/1.1"))
+	}
 	for name, server := range map[string]*http.Server{"http": api, "metrics": metrics} {
-		l := listeners[name]
-		if l == nil {
-			continue
+		if l := listeners[name]; l != nil {
+			serving.Go(func() error { return serveHTTP(name, server, l) })
 		}
-		if name == "http" && tls != nil {
-			l = cryptotls.NewListener(l, tls.config("h2", "http/1.1"))
-		}
-		serving.Go(func() error {
-			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				return fmt.Errorf("serving %s: %w", name, err)
-			}
-			return nil
-		})
 	}
 	log.Info("Serving", "grpc", listeners["grpc"].Addr().String(), "http", o.HTTPAddress, "authentication", o.Authentication, "tls", tls != nil, "memoryLimit", o.memory.limit)
 	select {
@@ -95,6 +88,13 @@ func run(ctx context.Context, o *Options) error {
 	}
 	a.shutdown(log, api, metrics)
 	stop()
+	return nil
+}
+
+func serveHTTP(name string, server *http.Server, l net.Listener) error {
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving %s: %w", name, err)
+	}
 	return nil
 }
 

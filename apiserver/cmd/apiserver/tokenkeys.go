@@ -10,11 +10,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
-
-	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
 // minTokenKey is the shortest secret of tokens in bytes, tokenKey the name of the one in a Secret that makes them.
@@ -38,7 +35,7 @@ func (o *Options) readPageTokenKeys() error {
 	if len(o.pageTokenKeys) > 0 || o.TLSKeyFile == "" {
 		return nil
 	}
-	// What replicas have in common, until the certificate is renewed and one of them restarts.
+	// All replicas have the same TLS key until the certificate is renewed and one of them restarts.
 	key, err := os.ReadFile(o.TLSKeyFile)
 	if err != nil {
 		return fmt.Errorf("reading --tls-private-key-file: %w", err)
@@ -50,13 +47,9 @@ func (o *Options) readPageTokenKeys() error {
 }
 
 // addPageTokenSecret puts the secrets of --page-token-secret before the others.
-func (o *Options) addPageTokenSecret(ctx context.Context, own *rest.Config) error {
+func (o *Options) addPageTokenSecret(ctx context.Context, c rest.Interface) error {
 	if o.PageTokenSecret == "" {
 		return nil
-	}
-	c, err := store.NewClient(own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
-	if err != nil {
-		return err
 	}
 	keys, err := secretKeys(ctx, c, o.PageTokenSecret)
 	if err != nil {

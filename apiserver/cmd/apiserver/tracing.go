@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -32,17 +33,9 @@ func newTracing(ctx context.Context, o *Options) (tracing.TracerProvider, error)
 	if err != nil {
 		return nil, fmt.Errorf("starting tracing: %w", err)
 	}
-	service, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "raygate-apiserver")))
-	if err != nil {
-		return nil, fmt.Errorf("starting tracing: %w", err)
-	}
-	sampler := sdktrace.NeverSample()
-	if rate := o.Tracing.SamplingRatePerMillion; rate > 0 {
-		sampler = sdktrace.TraceIDRatioBased(float64(rate) / 1_000_000)
-	}
-	return sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.ParentBased(sampler)), sdktrace.WithResource(service), sdktrace.WithBatcher(withoutSecrets{exporter}),
-	), nil
+	sampler := sdktrace.ParentBased(sdktrace.TraceIDRatioBased(float64(o.Tracing.SamplingRatePerMillion) / 1_000_000))
+	service := resource.NewSchemaless(attribute.String("service.name", "raygate-apiserver"))
+	return sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler), sdktrace.WithResource(service), sdktrace.WithBatcher(withoutSecrets{exporter})), nil
 }
 
 // TracingOptions are where traces go, and which.
@@ -50,6 +43,12 @@ type TracingOptions struct {
 	Endpoint               string
 	CAFile                 string
 	SamplingRatePerMillion int32
+}
+
+func (o *TracingOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Endpoint, "tracing-endpoint", o.Endpoint, "OpenTelemetry collector (OTLP over gRPC), as in https://collector:4317, or http://collector:4317 without TLS, which host:port also means; empty switches tracing off. Credentials for it are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value,...")
+	fs.StringVar(&o.CAFile, "tracing-ca-file", o.CAFile, "PEM bundle of the CAs of the collector; those of the system if it is empty.")
+	fs.Int32Var(&o.SamplingRatePerMillion, "tracing-sampling-rate-per-million", o.SamplingRatePerMillion, "How many of a million calls are traced. A trace that a caller sends is linked and does not decide.")
 }
 
 // url is the endpoint. One without a scheme, as flags before had it, is without TLS.
@@ -70,18 +69,15 @@ func (o TracingOptions) exporterOptions() ([]otlptracegrpc.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(u.Host)}
-	switch {
-	case u.Scheme == "http":
-		return append(options, otlptracegrpc.WithInsecure()), nil
-	case o.CAFile != "":
+	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(u.String())} // without TLS for http
+	if u.Scheme == "https" && o.CAFile != "" {
 		trusted, err := credentials.NewClientTLSFromFile(o.CAFile, "")
 		if err != nil {
 			return nil, fmt.Errorf("reading --tracing-ca-file: %w", err)
 		}
-		return append(options, otlptracegrpc.WithTLSCredentials(trusted)), nil
+		options = append(options, otlptracegrpc.WithTLSCredentials(trusted))
 	}
-	return options, nil // the CAs of the system
+	return options, nil
 }
 
 // validate says what is wrong.
@@ -95,7 +91,7 @@ func (o TracingOptions) validate(check func(wrong bool, format string, args ...a
 	check(err == nil && u.Scheme != "https" && o.CAFile != "", "--tracing-ca-file needs an --tracing-endpoint that begins with https://")
 }
 
-// inTheClear tells whether traces leave this machine without TLS.
+// inTheClear reports whether traces leave this machine without TLS.
 func (o TracingOptions) inTheClear() bool {
 	u, err := o.url()
 	return o.Endpoint != "" && err == nil && u.Scheme == "http" && !isLoopback(net.JoinHostPort(u.Hostname(), "0"))

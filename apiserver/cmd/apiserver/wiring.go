@@ -16,13 +16,10 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/component-base/tracing"
 
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
@@ -43,100 +40,132 @@ const (
 	longestCall = 10 * time.Minute
 )
 
-// app is all parts of the process.
+// app has all parts of the process.
 type app struct {
-	opts     *Options
-	stores   []stores // in the order of kinds
-	edge     *edge.Edge
-	v1       *v1
-	grpc     *grpc.Server
-	rest     *rest.Server
-	console  *console.Console // nil when it is off
+	opts *Options
+	*clients
+	*access
+
+	table      *rpcstatus.Table
+	views      *document.Cache
+	tokens     store.Tokens
+	stores     []stores             // in the order of kinds
+	resources  []*resource.Resource // in the order of kinds
+	dashboards *dashboardproxy.Proxy
+
+	edge *edge.Edge
+	grpc *grpc.Server
+	// servers register services: for gRPC clients, and for channel.
+	servers []grpc.ServiceRegistrar
+	// channel calls the services in this process.
+	channel *interceptor.Channel
+	v1      v1
+	rest    *rest.Server
+	console *console.Console // nil if it is off
+
 	health   *health.Server
 	registry *prometheus.Registry
-	tracing  tracing.TracerProvider // nil when it is off
-	// drain ends the streams when cancelled.
+	metrics  *grpcprom.ServerMetrics
+	tracing  tracing.TracerProvider // nil if it is off
+	// drain ends the streams, and closes stop.
 	drain context.CancelFunc
-	// draining makes readiness fail.
+	stop  <-chan struct{}
+	// draining is closed when readiness is withdrawn.
 	draining chan struct{}
 }
 
 func newApp(ctx context.Context, o *Options, certificates *certificates, tls serverTLS) (*app, error) {
-	a := &app{opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{})}
-	var err error
-	if a.tracing, err = newTracing(ctx, o); err != nil {
+	a := &app{
+		opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{}),
+		table: rpcstatus.NewTable(service.StatusRows()...), views: document.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
+	}
+	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop, a.drain = stop.Done(), drain
+	if err := a.connect(ctx, certificates); err != nil {
 		return nil, err
+	}
+	a.addServer(interceptor.Chain(chainOf(stop, a.table, a.metrics, o.CallTimeout)), tls)
+	o.devices.follow(stop)
+	for _, add := range []func() error{a.addServices, a.addV1, a.addREST} {
+		if err := add(); err != nil {
+			return nil, err
+		}
+	}
+	a.addMetrics()
+	return a, nil
+}
+
+// connect prepares reads and writes of the API server.
+func (a *app) connect(ctx context.Context, certificates *certificates) (err error) {
+	o := a.opts
+	if a.tracing, err = newTracing(ctx, o); err != nil {
+		return err
 	}
 	if a.tracing != nil {
 		o.restConfig.Wrap(tracing.WrapperFor(a.tracing))
 	}
-	access, err := newAccess(o, certificates)
-	if err != nil {
-		return nil, err
+	if a.clients, err = newClients(o.restConfig, authn.Mode(o.Authentication)); err != nil {
+		return err
 	}
-	core, err := store.NewClient(access.caller, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
-	if err != nil {
-		return nil, err
+	a.access = newAccess(o, a.clients, certificates)
+	if err := o.addPageTokenSecret(ctx, a.ownCore); err != nil {
+		return err
 	}
-	if err := o.addPageTokenSecret(ctx, access.own); err != nil {
-		return nil, err
-	}
-	views, tokens := document.NewCache(int(o.memory.views)), store.NewTokens(o.pageTokenKeys, nil)
-	if a.stores, err = newAllStores(o, access, views, &tokens); err != nil {
-		return nil, err
-	}
-
-	table := rpcstatus.NewTable(service.StatusRows()...)
-	entry := edge.New(edge.Options{Identifier: access.identifier, Table: table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
-	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
-	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
-	a.drain = drain
-	chain := interceptor.Chain(chainOf(stop, table, metrics, o.CallTimeout))
-
-	a.edge, a.grpc = entry, grpc.NewServer(append(a.grpcOptions(tls), entry.ServerOptions()...)...)
-	services := entry.Registrar(a.grpc, chain.Unary, chain.Stream)
-	inProcess := interceptor.NewChannel(chain)
-	pods, err := store.NewClient(access.own, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
-	if err != nil {
-		return nil, err
-	}
-	dashboards, err := dashboardproxy.New(dashboardproxy.Options{
-		Caller: access.caller, Core: core, Pods: pods, Authorizer: access.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: stop.Done(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	o.devices.follow(stop)
-	resources := make([]*resource.Resource, len(kinds))
-	for i, kind := range kinds {
-		resources[i] = resource.New(kind, resource.Options{
-			In: a.stores[i].in, Authorizer: access.authorizer, Validation: validation.Options{Gates: o.gates},
-			Warn: interceptor.AddWarning, Core: core, Views: views, Devices: o.devices.registry(),
+	a.tokens = store.NewTokens(o.pageTokenKeys, nil)
+	a.stores = make([]stores, len(kinds))
+	for i := range kinds {
+		a.stores[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{
+			Reader: a.ownRay, Writer: a.ray, Tokens: &a.tokens, Views: a.views, LogBytes: o.logBytes(),
 		})
 	}
-	for _, server := range []grpc.ServiceRegistrar{services, inProcess} {
-		service.RegisterAll(server, service.Resources{Clusters: resources[0], Jobs: resources[1], Services: resources[2], CronJobs: resources[3]}, dashboards, tokens)
-	}
-	healthpb.RegisterHealthServer(services, a.health)
-	reflectionpb.RegisterServerReflectionServer(services, reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
-	parts := apiParts{resources, dashboards, views, &tokens, core, stop.Done(), entry, table, []grpc.ServiceRegistrar{services, inProcess}, inProcess, a.registry, a.record}
-	if a.v1, err = newV1(o, access, parts); err != nil {
-		return nil, err
-	}
-	metrics.InitializeMetrics(a.grpc)
+	return nil
+}
 
-	if err := a.newREST(access, parts); err != nil {
-		return nil, err
+// addServer makes the gRPC server, and the channel by which REST calls the same services.
+func (a *app) addServer(chain interceptor.Interceptor, tls serverTLS) {
+	o := a.opts
+	a.edge = edge.New(edge.Options{Identifier: a.identifier, Table: a.table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
+	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), a.edge.ServerOptions()...)...)
+	a.channel = interceptor.NewChannel(chain)
+	a.servers = []grpc.ServiceRegistrar{a.edge.Registrar(a.grpc, chain.Unary, chain.Stream), a.channel}
+}
+
+// addServices registers the services of version 2, and those of gRPC itself.
+func (a *app) addServices() (err error) {
+	o := a.opts
+	if a.dashboards, err = dashboardproxy.New(dashboardproxy.Options{
+		Caller: a.config, Core: a.core, Pods: a.ownCore, Authorizer: a.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: a.stop,
+	}); err != nil {
+		return err
 	}
-	a.registry.MustRegister(metrics, entry, a.rest, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
-		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(views.Size()) }))
+	a.resources = make([]*resource.Resource, len(kinds))
+	for i, kind := range kinds {
+		a.resources[i] = resource.New(kind, resource.Options{
+			In: storeIn[resource.Store](a.stores[i]), Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
+			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.registry(),
+		})
+	}
+	r := service.Resources{Clusters: a.resources[0], Jobs: a.resources[1], Services: a.resources[2], CronJobs: a.resources[3]}
+	for _, server := range a.servers {
+		service.RegisterAll(server, r, a.dashboards, a.tokens)
+	}
+	healthpb.RegisterHealthServer(a.servers[0], a.health)
+	reflectionpb.RegisterServerReflectionServer(a.servers[0], reflection.NewServerV1(reflection.ServerOptions{Services: a.grpc}))
+	return nil
+}
+
+// addMetrics registers the metrics once all services are known.
+func (a *app) addMetrics() {
+	a.metrics.InitializeMetrics(a.grpc)
+	a.registry.MustRegister(a.metrics, a.edge, a.rest,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
+		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(a.views.Size()) }))
 	for i, s := range a.stores {
 		labels := prometheus.Labels{"resource": kinds[i].Resource}
 		a.registry.MustRegister(
 			gauge("cached_objects", "Objects in the watch cache.", labels, func() float64 { return float64(s.size()) }),
 			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.age().Seconds() }))
 	}
-	return a, nil
 }
 
 // record makes a write of an object visible to reads. It does nothing for a resource or a namespace that is not served.
@@ -149,28 +178,6 @@ func (a *app) record(resource string, key types.NamespacedName, answer []byte) e
 		}
 	}
 	return nil
-}
-
-// newAllStores returns the stores of all kinds, in their order.
-func newAllStores(o *Options, access *access, views *document.Cache, tokens *store.Tokens) ([]stores, error) {
-	gvks := make([]schema.GroupVersionKind, len(kinds))
-	for i := range kinds {
-		gvks[i] = kinds[i].GroupVersionKind
-	}
-	scheme := store.NewScheme(gvks...)
-	reader, err := store.NewClient(access.own, scheme, rayv1.GroupVersion, store.ClientOptions{})
-	if err != nil {
-		return nil, err
-	}
-	writer, err := store.NewClient(access.caller, scheme, rayv1.GroupVersion, store.ClientOptions{OnWarning: interceptor.AddWarning})
-	if err != nil {
-		return nil, err
-	}
-	all := make([]stores, len(kinds))
-	for i := range kinds {
-		all[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{Reader: reader, Writer: writer, Tokens: tokens, Views: views, LogBytes: o.logBytes()})
-	}
-	return all, nil
 }
 
 // logBytes is the share of one store in the memory for changes.

@@ -82,7 +82,7 @@ func TestTokens(t *testing.T) {
 	tokens := NewTokens(k.review, now)
 	step := func(what, token, wantName string, wantAsked int32) {
 		t.Helper()
-		c, err := tokens.Identify(t.Context(), withToken("Bearer "+token))
+		c, err := identified(t.Context(), tokens, withToken("Bearer "+token))
 		if wantName == "" && !apierrors.IsUnauthorized(err) || wantName != "" && (err != nil || c.Name() != wantName || c.token != token) {
 			t.Errorf("%s: %v, %v; want %q", what, c, err, wantName)
 		}
@@ -90,25 +90,25 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: asked %d times so far, want %d", what, got, wantAsked)
 		}
 	}
-	if c, err := tokens.Known(withToken("Bearer a1")); c != nil || err != nil {
+	if c, err := known(tokens, withToken("Bearer a1")); c != nil || err != nil {
 		t.Errorf("a token never seen is %v, %v without asking", c, err)
 	}
 	step("first", "a1", "a", 1)
-	if c, err := tokens.Known(withToken("Bearer a1")); err != nil || c.Name() != "a" {
+	if c, err := known(tokens, withToken("Bearer a1")); err != nil || c.Name() != "a" {
 		t.Errorf("a token seen is %v, %v without asking", c, err)
 	}
 	step("again", "a1", "a", 1)
 	step("another token", "a2", "a", 2)
 	step("no token", "x", "", 3)
 	step("no token again", "x", "", 3)
-	if _, err := tokens.Known(withToken("Bearer x")); !apierrors.IsUnauthorized(err) {
+	if _, err := known(tokens, withToken("Bearer x")); !apierrors.IsUnauthorized(err) {
 		t.Errorf("a refused token is %v without asking", err)
 	}
 	now.SetTime(now.Now().Add(identityFresh + time.Second))
 	k.away.Store(true)
 	step("away", "a1", "a", 4)
 	now.SetTime(now.Now().Add(identityStale))
-	if _, err := tokens.Identify(t.Context(), withToken("Bearer a1")); err == nil {
+	if _, err := identified(t.Context(), tokens, withToken("Bearer a1")); err == nil {
 		t.Error("an identity stands for ever while the API server is away")
 	}
 }
@@ -120,12 +120,12 @@ func TestIdentityEndsWithItsToken(t *testing.T) {
 	tokens := NewTokens(k.review, now)
 	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, now.Now().Add(10*time.Second).Unix()))
 	jwt := withToken("Bearer a." + claims + ".sig")
-	if _, err := tokens.Identify(t.Context(), jwt); err != nil {
+	if _, err := identified(t.Context(), tokens, jwt); err != nil {
 		t.Fatal(err)
 	}
 	k.away.Store(true)
 	now.SetTime(now.Now().Add(11 * time.Second))
-	if c, err := tokens.Identify(t.Context(), jwt); err == nil {
+	if c, err := identified(t.Context(), tokens, jwt); err == nil {
 		t.Errorf("the token has expired and is still %v", c)
 	}
 }
@@ -243,25 +243,25 @@ func TestCallerConfig(t *testing.T) {
 
 func TestProven(t *testing.T) {
 	certified := &http.Request{Header: http.Header{}, TLS: &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{}}}}
-	by := func(groups ...string) Proven {
+	by := func(groups ...string) Identifier {
 		no := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 			return nil, false, errors.New("another CA")
 		})
 		yes := authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 			return &authenticator.Response{User: &user.DefaultInfo{Name: "ada", Groups: groups}}, true, nil
 		})
-		return Proven{By: []authenticator.Request{no, yes}}
+		return NewProven(no, yes)
 	}
-	if c, err := by("g").Identify(t.Context(), certified); err != nil || c.Name() != "ada" {
+	if c, err := identified(t.Context(), by("g"), certified); err != nil || c.Name() != "ada" {
 		t.Errorf("a certificate gives %v, %v", c, err)
 	}
-	if _, err := by("g").Identify(t.Context(), withToken("Bearer a")); !errors.Is(err, ErrNoIdentity) {
+	if _, err := identified(t.Context(), by("g"), withToken("Bearer a")); !errors.Is(err, ErrNoIdentity) {
 		t.Errorf("no certificate gives %v", err)
 	}
-	if _, err := by("g", "system:masters").Identify(t.Context(), certified); !errors.Is(err, ErrPrivileged) {
+	if _, err := identified(t.Context(), by("g", "system:masters"), certified); !errors.Is(err, ErrPrivileged) {
 		t.Errorf("a member of system:masters gives %v", err)
 	}
-	if _, err := (Proven{}).Identify(t.Context(), certified); !errors.Is(err, ErrNoIdentity) {
+	if _, err := identified(t.Context(), NewProven(), certified); !errors.Is(err, ErrNoIdentity) {
 		t.Errorf("a certificate that nobody knows gives %v", err)
 	}
 }

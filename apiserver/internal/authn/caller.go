@@ -24,35 +24,35 @@ const (
 
 // Errors of this package.
 var (
-	// ErrNoCredentials says that the request carries nothing that names its caller.
+	// ErrNoCredentials reports a request without credentials.
 	ErrNoCredentials = errors.New("send a Kubernetes token as \"Authorization: Bearer TOKEN\"")
-	// ErrBadCredentials says that the Authorization header cannot be read.
+	// ErrBadCredentials reports a malformed Authorization header.
 	ErrBadCredentials = errors.New("the Authorization header is not \"Bearer TOKEN\"")
-	// ErrBadSecret says that the Authorization header is not the secret that is asked for.
+	// ErrBadSecret reports an Authorization header that is not the shared secret.
 	ErrBadSecret = errors.New("the Authorization header is not the token of this gateway's --v1-token-file")
-	// ErrNoIdentity says that neither a client certificate nor a trusted proxy names the caller.
+	// ErrNoIdentity reports that neither a client certificate nor a trusted proxy names the caller.
 	ErrNoIdentity = errors.New("connect with a client certificate, or through a proxy, that this gateway trusts")
-	// ErrPrivileged says that a caller belongs to system:masters, which is beyond RBAC: impersonating its members would make every proof of identity
-	// worth the whole cluster.
+	// ErrPrivileged reports a caller in system:masters, which bypasses RBAC: if its members were impersonated, every accepted certificate could own the
+	// cluster.
 	ErrPrivileged = errors.New("members of system:masters are not impersonated: use an identity with RBAC rights")
-	// ErrOwnCredentials says that Kubernetes refused what the gateway asked on its own account, which no caller can mend.
+	// ErrOwnCredentials reports that Kubernetes rejected the gateway's own credentials. Callers cannot fix this.
 	ErrOwnCredentials = errors.New("the gateway's own credentials do not suffice for the Kubernetes API server: its administrator must look at its log and its RBAC")
 )
 
-// Caller is who sent a request. It never prints its token.
+// Caller is the sender of a request. It never prints its token.
 type Caller struct {
 	user  user.DefaultInfo
 	token string
 	key   string
 }
 
-// bearer returns the caller with a token, of whom nothing else is known yet.
+// bearer returns a caller of whom only the token is known.
 func bearer(token string) *Caller {
 	sum := sha256.Sum256([]byte(token))
 	return &Caller{token: token, key: string(sum[:])}
 }
 
-// NewCaller returns a caller known by name. A token, if there is one, is what Kubernetes is shown.
+// NewCaller returns a caller known by name. The token, if there is one, is sent to Kubernetes.
 func NewCaller(u user.DefaultInfo, token string) *Caller {
 	if token != "" {
 		c := bearer(token)
@@ -69,7 +69,7 @@ func (c *Caller) bearing(shown *Caller) *Caller {
 	return &Caller{user: c.user, token: shown.token, key: shown.key}
 }
 
-// Name is the user name that Kubernetes knows, which limits and the audit log go by.
+// Name is the user name in Kubernetes. Limits and the audit log use it.
 func (c *Caller) Name() string { return c.user.Name }
 
 // Groups are the groups that Kubernetes knows the user to be in.

@@ -79,7 +79,7 @@ func (t own) RoundTrip(r *http.Request) (*http.Response, error) {
 	return refuseOwn(r, resp, func([]byte) bool { return true })
 }
 
-// refuseOwn turns a refusal that ours finds, by its text, to be the gateway's own into ErrOwnCredentials.
+// refuseOwn returns ErrOwnCredentials for a rejection that concerns the gateway's own credentials, as ours decides by its text.
 func refuseOwn(r *http.Request, resp *http.Response, ours func(text []byte) bool) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return resp, nil

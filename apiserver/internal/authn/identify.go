@@ -16,118 +16,102 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How long an identity stands. A right is looked at more often (package authz), and a write is authenticated by the API server itself.
+// How long an identity is used. Permissions are checked more often (package authz), and the API server authenticates each write itself.
 const (
 	identityFresh = 30 * time.Second
 	identityStale = 5 * time.Minute
 	refusedFresh  = 5 * time.Second
-	// maxTokenLength refuses what is certainly no token before it is hashed and sent on.
+	// maxTokenLength is the longest bearer token that is accepted, in bytes.
 	maxTokenLength = 16 << 10
 )
 
-// Identifier finds out who sends a request, by its header and its connection alone; of r only Header, TLS, RemoteAddr and the path of URL, which by gRPC is
-// the method, are set.
-type Identifier interface {
-	// Known answers without waiting for anybody. Both results are nil when that is not possible.
-	Known(r *http.Request) (*Caller, error)
-	// Old is the caller by a verdict that is no longer fresh, but stands while nobody can be asked; nil when there is none. asks tells whether Identify
-	// asks the API server.
-	Old(r *http.Request) (old *Caller, asks bool)
-	// Identify may ask the API server. The error is ErrNoCredentials, ErrBadCredentials, ErrNoIdentity, or one of Kubernetes.
-	Identify(ctx context.Context, r *http.Request) (*Caller, error)
+// Identifier identifies the sender of a request by its headers and its connection alone. Of r only Header, TLS, RemoteAddr and the path of URL are
+// set; for gRPC the path is the full method name.
+type Identifier func(r *http.Request) Identity
+
+// Identity is the result of an Identifier, which does not wait for anybody.
+type Identity struct {
+	// Caller is nil if it has to be looked up first.
+	Caller *Caller
+	// Err rejects the request: ErrNoCredentials, ErrBadCredentials, ErrBadSecret, ErrNoIdentity, or an error of the API server.
+	Err error
+	// Stale is the caller by an outdated answer of the API server, for use while it cannot be asked. Nil if there is none.
+	Stale *Caller
+	// Lookup waits for the caller. It is nil if Caller or Err is set.
+	Lookup func(ctx context.Context) (*Caller, error)
+	// Remote reports that Lookup sends the credentials to the API server.
+	Remote bool
 }
 
-// Anyone identifies everybody as the process itself: the mode none.
-type Anyone struct{ caller *Caller }
-
-// NewAnyone returns the Identifier of the mode none.
-func NewAnyone() Anyone {
-	return Anyone{NewCaller(user.DefaultInfo{Name: "raygate-apiserver"}, "")}
+// NewAnyone returns the Identifier of the mode none: every caller is the process itself.
+func NewAnyone() Identifier {
+	caller := NewCaller(user.DefaultInfo{Name: "raygate-apiserver"}, "")
+	return func(*http.Request) Identity { return Identity{Caller: caller} }
 }
-
-// Known implements Identifier.
-func (a Anyone) Known(*http.Request) (*Caller, error) { return a.caller, nil }
-
-// Old implements Identifier.
-func (a Anyone) Old(*http.Request) (*Caller, bool) { return a.caller, false }
-
-// Identify implements Identifier.
-func (a Anyone) Identify(context.Context, *http.Request) (*Caller, error) { return a.caller, nil }
 
 // SelfReview asks the API server who the context's caller is: a SelfSubjectReview.
 type SelfReview func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error)
 
-// Tokens identifies callers by their bearer tokens: the mode passthrough.
-type Tokens struct {
+// tokens identifies callers by their bearer tokens.
+type tokens struct {
 	review   SelfReview
 	verdicts *Verdicts[*Caller]
 	clock    clock.PassiveClock
 }
 
-// NewTokens returns an Identifier that asks review. A nil clock means the real one.
-func NewTokens(review SelfReview, c clock.PassiveClock) *Tokens {
+// NewTokens returns the Identifier of the mode passthrough, which asks review. A nil clock means the real one.
+func NewTokens(review SelfReview, c clock.PassiveClock) Identifier {
 	if c == nil {
 		c = clock.RealClock{}
 	}
-	return &Tokens{review: review, verdicts: NewVerdicts[*Caller](c), clock: c}
+	return (&tokens{review: review, verdicts: NewVerdicts[*Caller](c), clock: c}).identify
 }
 
-// Known implements Identifier.
-func (t *Tokens) Known(r *http.Request) (*Caller, error) {
+func (t *tokens) identify(r *http.Request) Identity {
 	shown, err := parseBearer(r.Header.Get("Authorization"))
 	if err != nil {
-		return nil, err
+		return Identity{Err: err}
 	}
 	known, refusal, ok := t.verdicts.Known(shown.key)
-	if !ok || refusal != nil {
-		return nil, refusal
+	switch {
+	case refusal != nil:
+		return Identity{Err: refusal}
+	case ok:
+		return Identity{Caller: known.bearing(shown)}
 	}
-	return known.bearing(shown), nil
-}
-
-// Old implements Identifier.
-func (t *Tokens) Old(r *http.Request) (*Caller, bool) {
-	shown, err := parseBearer(r.Header.Get("Authorization"))
-	if err != nil {
-		return nil, true
-	}
-	old, ok := t.verdicts.Old(shown.key)
-	if !ok {
-		return nil, true
-	}
-	return old.bearing(shown), true
-}
-
-// Identify implements Identifier.
-func (t *Tokens) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
-	shown, err := parseBearer(r.Header.Get("Authorization"))
-	if err != nil {
-		return nil, err
-	}
-	known, err := t.verdicts.Get(WithCaller(ctx, shown), shown.key, func(ctx context.Context) (Answer[*Caller], error) {
-		answer, err := t.review(ctx)
-		switch {
-		case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
-			return Answer[*Caller]{Refusal: err, Fresh: refusedFresh}, nil
-		case err != nil:
-			return Answer[*Caller]{}, err
+	id := Identity{Remote: true, Lookup: func(ctx context.Context) (*Caller, error) {
+		known, err := t.verdicts.Get(WithCaller(ctx, shown), shown.key, func(ctx context.Context) (Answer[*Caller], error) { return t.ask(ctx, shown) })
+		if err != nil {
+			return nil, err
 		}
-		u := answer.Status.UserInfo
-		info := user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: map[string][]string{}}
-		for key, values := range u.Extra {
-			info.Extra[key] = values
-		}
-		fresh, stale := t.lives(shown.token)
-		return Answer[*Caller]{Value: &Caller{user: info, key: shown.key}, Fresh: fresh, Stale: stale}, nil // without the token
-	})
-	if err != nil {
-		return nil, err
+		return known.bearing(shown), nil
+	}}
+	if old, ok := t.verdicts.Old(shown.key); ok {
+		id.Stale = old.bearing(shown)
 	}
-	return known.bearing(shown), nil
+	return id
 }
 
-// lives keeps a verdict no longer than the token says of itself that it lives. That it may lie is no matter: it can only shorten the time.
-func (t *Tokens) lives(token string) (fresh, stale time.Duration) {
+// ask returns the caller of a token, without the token.
+func (t *tokens) ask(ctx context.Context, shown *Caller) (Answer[*Caller], error) {
+	answer, err := t.review(ctx)
+	switch {
+	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err):
+		return Answer[*Caller]{Refusal: err, Fresh: refusedFresh}, nil
+	case err != nil:
+		return Answer[*Caller]{}, err
+	}
+	u := answer.Status.UserInfo
+	info := user.DefaultInfo{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: map[string][]string{}}
+	for key, values := range u.Extra {
+		info.Extra[key] = values
+	}
+	fresh, stale := t.lives(shown.token)
+	return Answer[*Caller]{Value: &Caller{user: info, key: shown.key}, Fresh: fresh, Stale: stale}, nil
+}
+
+// lives returns how long the answer about a token may be used. The expiry in the token can only shorten that time, so it need not be verified.
+func (t *tokens) lives(token string) (fresh, stale time.Duration) {
 	fresh, stale = identityFresh, identityStale
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -163,32 +147,22 @@ func isTokenText(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
-// Proven identifies callers by what others have proven: the mode impersonate.
-type Proven struct {
-	// By are asked in this order; those of k8s.io/apiserver read client certificates (request/x509) and the headers of a proxy that shows a
-	// certificate itself (request/headerrequest).
-	By []authenticator.Request
+// NewProven returns the Identifier of the mode impersonate: the first of authenticators that knows the caller decides. They read client certificates
+// (request/x509 of k8s.io/apiserver), or the headers of a proxy that has a certificate itself (request/headerrequest).
+func NewProven(authenticators ...authenticator.Request) Identifier {
+	return func(r *http.Request) Identity {
+		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+			return Identity{Err: ErrNoIdentity}
+		}
+		// Verifying a certificate takes longer than an Identifier may.
+		return Identity{Lookup: func(ctx context.Context) (*Caller, error) { return authenticate(r.WithContext(ctx), authenticators) }}
+	}
 }
 
-// Known implements Identifier. Certificates are verified in Identify: it takes longer than the caller of Known may wait.
-func (p Proven) Known(r *http.Request) (*Caller, error) {
-	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-		return nil, ErrNoIdentity
-	}
-	return nil, nil
-}
-
-// Old implements Identifier.
-func (Proven) Old(*http.Request) (*Caller, bool) { return nil, false }
-
-// Identify implements Identifier.
-func (p Proven) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
-	if _, err := p.Known(r); err != nil {
-		return nil, err
-	}
-	for _, a := range p.By {
-		// A certificate of a proxy is none of a user and the other way round, so an error only means: not this one.
-		answer, ok, err := a.AuthenticateRequest(r.WithContext(ctx))
+func authenticate(r *http.Request, authenticators []authenticator.Request) (*Caller, error) {
+	for _, a := range authenticators {
+		// The certificate of a proxy is not that of a user and the other way round, so an error only rules out this authenticator.
+		answer, ok, err := a.AuthenticateRequest(r)
 		if err != nil || !ok {
 			continue
 		}

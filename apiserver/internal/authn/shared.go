@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,83 +18,40 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ByPath identifies the callers of paths with one of the prefixes in one way, and all others in another.
-type ByPath struct {
-	Prefixes []string
-	// Those are the callers of these paths, Others all others.
-	Those, Others Identifier
-}
-
-func (b ByPath) of(r *http.Request) Identifier {
-	for _, prefix := range b.Prefixes {
-		if r.URL != nil && strings.HasPrefix(path.Clean(r.URL.Path), prefix) {
-			return b.Those
+// ByPath identifies the callers of paths with one of the prefixes by those, and all other callers by others.
+func ByPath(prefixes []string, those, others Identifier) Identifier {
+	return func(r *http.Request) Identity {
+		if r.URL != nil {
+			requested := path.Clean(r.URL.Path)
+			if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(requested, prefix) }) {
+				return those(r)
+			}
 		}
+		return others(r)
 	}
-	return b.Others
 }
 
-// Known implements Identifier.
-func (b ByPath) Known(r *http.Request) (*Caller, error) { return b.of(r).Known(r) }
-
-// Old implements Identifier.
-func (b ByPath) Old(r *http.Request) (*Caller, bool) { return b.of(r).Old(r) }
-
-// Identify implements Identifier.
-func (b ByPath) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
-	return b.of(r).Identify(ctx, r)
-}
-
-// Secret lets those through to another Identifier who show a secret that they all share: as the bare value of the Authorization header, or as a bearer
-// token.
-type Secret struct {
-	sum [sha256.Size]byte
-	as  Identifier
-}
-
-// NewSecret returns the Identifier of callers who show the secret.
-func NewSecret(secret string, as Identifier) Secret { return Secret{sha256.Sum256([]byte(secret)), as} }
-
-func (s Secret) check(r *http.Request) error {
-	header := strings.TrimSpace(r.Header.Get("Authorization"))
-	if header == "" {
-		return ErrNoCredentials
+// NewSecret returns the Identifier of callers who share a secret, which they send as the bare value of the Authorization header or as a bearer token.
+// They are identified by as.
+func NewSecret(secret string, as Identifier) Identifier {
+	want := sha256.Sum256([]byte(secret))
+	return func(r *http.Request) Identity {
+		header := strings.TrimSpace(r.Header.Get("Authorization"))
+		if header == "" {
+			return Identity{Err: ErrNoCredentials}
+		}
+		if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "Bearer") {
+			header = strings.TrimSpace(token)
+		}
+		if sum := sha256.Sum256([]byte(header)); subtle.ConstantTimeCompare(sum[:], want[:]) != 1 {
+			return Identity{Err: ErrBadSecret}
+		}
+		return as(r)
 	}
-	if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "Bearer") {
-		header = strings.TrimSpace(token)
-	}
-	if sum := sha256.Sum256([]byte(header)); subtle.ConstantTimeCompare(sum[:], s.sum[:]) != 1 {
-		return ErrBadSecret
-	}
-	return nil
-}
-
-// Known implements Identifier.
-func (s Secret) Known(r *http.Request) (*Caller, error) {
-	if err := s.check(r); err != nil {
-		return nil, err
-	}
-	return s.as.Known(r)
-}
-
-// Old implements Identifier.
-func (s Secret) Old(r *http.Request) (*Caller, bool) {
-	if s.check(r) != nil {
-		return nil, true
-	}
-	return s.as.Old(r)
-}
-
-// Identify implements Identifier.
-func (s Secret) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
-	if err := s.check(r); err != nil {
-		return nil, err
-	}
-	return s.as.Identify(ctx, r)
 }
 
 const (
-	// accountTokenLife is how long the tokens of an Account are asked for, in seconds, and accountTokenSpare how long before its end one is replaced.
+	// accountTokenLife is the lifetime of requested tokens in seconds, and accountTokenSpare how long before its end one is replaced.
 	accountTokenLife  = 3600
 	accountTokenSpare = 10 * time.Minute
 	// accountTokenEnd is how long before its end a token is not used any more, so that a call which begins with it also ends with it.
@@ -103,8 +61,8 @@ const (
 // TokenRequest asks Kubernetes for a token of the ServiceAccount, with the gateway's own credentials.
 type TokenRequest func(ctx context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 
-// Account identifies everybody as one ServiceAccount, whose rights are theirs.
-type Account struct {
+// account identifies every caller as one ServiceAccount, and acts with its permissions.
+type account struct {
 	info    user.DefaultInfo
 	request TokenRequest
 	clock   clock.PassiveClock
@@ -112,48 +70,42 @@ type Account struct {
 	flight  singleflight.Group
 }
 
-// accountToken is what an Account acts with. It is replaced from renew on, and used until end.
+// accountToken is a token of the ServiceAccount. It is renewed from renew on, and used until end.
 type accountToken struct {
 	caller     *Caller
 	renew, end time.Time
 }
 
-// NewAccount returns the Identifier. A nil request is for the mode impersonate, in which no token is needed; a nil clock means the real one.
-func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClock) *Account {
+// NewAccount returns the Identifier of callers who act as a ServiceAccount. A nil request is for the mode impersonate, which needs no token. A nil
+// clock means the real one.
+func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClock) Identifier {
 	if c == nil {
 		c = clock.RealClock{}
 	}
-	a := &Account{request: request, clock: c, info: user.DefaultInfo{
+	a := &account{request: request, clock: c, info: user.DefaultInfo{
 		Name: serviceaccount.MakeUsername(namespace, name), Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated),
 	}}
 	if request == nil {
-		a.held.Store(&accountToken{caller: NewCaller(a.info, "")})
+		caller := NewCaller(a.info, "")
+		return func(*http.Request) Identity { return Identity{Caller: caller} }
 	}
-	return a
+	return a.identify
 }
 
-// Known implements Identifier. A token that is near its end is good while another one is asked for.
-func (a *Account) Known(*http.Request) (*Caller, error) {
+// identify uses a token that is near its end while another one is requested.
+func (a *account) identify(*http.Request) Identity {
 	t, now := a.held.Load(), a.clock.Now()
 	switch {
-	case a.request == nil:
-		return t.caller, nil
 	case t == nil || !now.Before(t.end):
-		return nil, nil
+		return Identity{Lookup: a.wait}
 	case !now.Before(t.renew):
 		_ = a.ask(context.Background())
 	}
-	return t.caller, nil
+	return Identity{Caller: t.caller}
 }
 
-// Old implements Identifier.
-func (*Account) Old(*http.Request) (*Caller, bool) { return nil, false }
-
-// Identify implements Identifier. It asks for a token once for all who wait.
-func (a *Account) Identify(ctx context.Context, r *http.Request) (*Caller, error) {
-	if c, err := a.Known(r); c != nil || err != nil {
-		return c, err
-	}
+// wait requests a token once for all callers that wait for it.
+func (a *account) wait(ctx context.Context) (*Caller, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -165,8 +117,8 @@ func (a *Account) Identify(ctx context.Context, r *http.Request) (*Caller, error
 	}
 }
 
-// ask asks for a token, unless somebody does so already. While there is one that is good, an error puts the next attempt off.
-func (a *Account) ask(ctx context.Context) <-chan singleflight.Result {
+// ask requests a token, unless a request is under way. While the present token is valid, an error delays the next request.
+func (a *account) ask(ctx context.Context) <-chan singleflight.Result {
 	return a.flight.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 		defer cancel()

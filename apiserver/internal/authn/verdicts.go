@@ -27,29 +27,29 @@ const (
 	keptRate, keptBurst = 50, 2000
 )
 
-// Answer is a verdict of the API server.
+// Answer is a verdict of the API server about a caller.
 type Answer[V any] struct {
 	Value V
-	// Refusal is the verdict when it is no.
+	// Refusal is the error of a negative verdict.
 	Refusal error
-	// Fresh is how long the verdict stands without asking again, Stale how much longer it stands while the API server cannot be asked.
+	// Fresh is how long the verdict is used without asking again, Stale how much longer it is used while the API server cannot be asked.
 	Fresh, Stale time.Duration
 }
 
 // errNoAnswer is for a question that took too long.
 var errNoAnswer = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
 
-// Verdicts caches what the API server says about callers. Verdicts that say yes and those that say no are kept apart, so that made-up tokens cannot
-// push out those of real callers.
+// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that made-up tokens cannot evict
+// real callers.
 type Verdicts[V any] struct {
 	clock  clock.PassiveClock
 	yes    *cache.LRUExpireCache
 	no     *cache.LRUExpireCache
 	flight singleflight.Group
-	// kept has a bucket for each caller, of the verdicts that are kept for them: one who asks for ever new things must not push out what is known of others.
+	// kept has a token bucket of cached verdicts for each caller, so that one caller with ever new questions cannot evict the verdicts of others.
 	kept *lru.Cache
-	// away is until when the API server is not asked for what has an old verdict, since it cannot be reached; nil when it is asked. A time, and not a
-	// number: it holds a monotonic reading, so that a clock that is set back does not make it longer.
+	// away is the time until which outdated verdicts are used without asking, because the API server cannot be reached; nil if it is asked. A time.Time
+	// has a monotonic reading, so that a clock that is set back does not prolong it.
 	away atomic.Pointer[time.Time]
 }
 
@@ -77,7 +77,7 @@ func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	return value, nil, false
 }
 
-// Old returns a verdict that says yes and stands while the API server cannot be asked, fresh or not.
+// Old returns a positive verdict, fresh or outdated, for use while the API server cannot be asked.
 func (v *Verdicts[V]) Old(key string) (value V, ok bool) {
 	if e := v.find(key); e != nil && e.Refusal == nil {
 		return e.Value, true
@@ -85,7 +85,7 @@ func (v *Verdicts[V]) Old(key string) (value V, ok bool) {
 	return value, false
 }
 
-// usable reports whether e stands without asking.
+// usable reports whether e may be used without asking.
 func (v *Verdicts[V]) usable(e *entry[V]) bool {
 	now, away, retry := v.clock.Now(), v.away.Load(), e.retry.Load()
 	return now.Before(e.until) || away != nil && now.Before(*away) || retry != nil && now.Before(*retry)
@@ -100,8 +100,7 @@ func (v *Verdicts[V]) find(key string) *entry[V] {
 	return nil
 }
 
-// Get returns the verdict for key, and asks for one when there is none or it is not fresh. An error of ask means that there is no verdict; an
-// older one then stands for its Stale time.
+// Get returns the verdict for key, and asks for one if there is none or it is not fresh. If ask fails, an outdated verdict is used for its Stale time.
 func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Context) (Answer[V], error)) (V, error) {
 	old := v.find(key)
 	if old != nil && v.usable(old) {
@@ -142,8 +141,8 @@ func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Cont
 	}
 }
 
-// failed puts off the next question: for this key, and for all others as well when the API server cannot be reached. An answer that is an error, such as one
-// about too many requests, may be the caller's own doing, and so may be a question that takes too long.
+// failed delays the next question: for this key, and for all keys if the API server cannot be reached. An error that the API server answers, such as
+// too many requests, and a time-out may be caused by the caller, so they delay this key only.
 func (v *Verdicts[V]) failed(ctx context.Context, key string, err error) error {
 	until := v.clock.Now().Add(awayPause)
 	if old := v.find(key); old != nil {
@@ -172,7 +171,7 @@ func (v *Verdicts[V]) keep(key string, a Answer[V]) *entry[V] {
 	return e
 }
 
-// room takes room for one more verdict about the caller of a key, which begins with Caller.Key. Where there is none the verdict is good for this once.
+// room reports whether one more verdict may be cached for the caller of a key, which begins with Caller.Key. Otherwise the verdict is used once.
 func (v *Verdicts[V]) room(key string) bool {
 	owner := key[:min(len(key), sha256.Size)]
 	if kept, ok := v.kept.Get(owner); ok {

@@ -14,14 +14,14 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 )
 
-// How long an answer stands; see the package's doc.
+// How long an answer is used; see the documentation of the package.
 const (
 	allowedFresh = 10 * time.Second
 	deniedFresh  = 2 * time.Second
 	stale        = 5 * time.Minute
 )
 
-// Access is something a caller may want to do.
+// Access is an action on a resource, for authorization.
 type Access struct {
 	Verb        string
 	Group       string
@@ -62,7 +62,7 @@ func (r *Reviews) Authorize(ctx context.Context, a Access) error {
 	if caller == nil {
 		return authn.ErrNoCredentials
 	}
-	if a.Name != "" { // most callers may do to all objects of a namespace what they may do to one, and then there is one question for all
+	if a.Name != "" { // most permissions cover all objects of a namespace, and one review then answers for all of them
 		wide := a
 		wide.Name = ""
 		if err := r.Authorize(ctx, wide); !apierrors.IsForbidden(err) {

@@ -10,7 +10,7 @@ import (
 // RulesReview returns all that the context's caller may do in a namespace, by a SelfSubjectRulesReview.
 type RulesReview func(ctx context.Context, namespace string) (*authorizationv1.SubjectRulesReviewStatus, error)
 
-// Allow tells whether rules allow an access.
+// Allow reports whether rules allow an access.
 func Allow(rules []authorizationv1.ResourceRule, a Access) bool {
 	resource := a.Resource
 	if a.Subresource != "" {
@@ -22,7 +22,7 @@ func Allow(rules []authorizationv1.ResourceRule, a Access) bool {
 	})
 }
 
-// names tells whether a list of a rule has a name, or all.
+// names reports whether a list of a rule has a name, or all names.
 func names(list []string, name string) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, name)
 }

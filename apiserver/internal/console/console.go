@@ -2,8 +2,10 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
+	"github.com/klauspost/compress/gzhttp"
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -41,16 +43,19 @@ type Options struct {
 // Console serves everything below Prefix.
 type Console struct {
 	Options
-	mux   *http.ServeMux
-	files *files
+	mux *http.ServeMux
 }
 
 // New returns a Console.
 func New(o Options) (*Console, error) {
 	c := &Console{Options: o, mux: http.NewServeMux()}
-	var err error
-	if c.files, err = newFiles(); err != nil {
+	files, err := newFiles()
+	if err != nil {
 		return nil, err
+	}
+	compressed, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
+	if err != nil {
+		return nil, fmt.Errorf("making the compression: %w", err)
 	}
 	c.mux.HandleFunc("GET /ui/session", c.getSession)
 	c.mux.HandleFunc("POST /ui/session", c.login)
@@ -62,7 +67,7 @@ func New(o Options) (*Console, error) {
 	for _, taken := range []string{"/ui/session", "/ui/api/"} { // never a page, whatever the method
 		c.mux.HandleFunc(taken, c.notFound)
 	}
-	c.mux.Handle("/ui/", c.files)
+	c.mux.Handle("/ui/", compressed(files))
 	c.mux.Handle("/ui", http.RedirectHandler(Prefix, http.StatusFound))
 	return c, nil
 }

@@ -48,7 +48,7 @@ func newConsole(t *testing.T, mode authn.Mode, g grants) *Console {
 	t.Helper()
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"},
 		rpcstatus.Row{Err: authn.ErrBadCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
-	var identifier authn.Identifier = authn.NewAnyone()
+	identifier := authn.NewAnyone()
 	if mode == authn.Passthrough {
 		identifier = authn.NewTokens(func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
 			if authn.CallerFrom(ctx).Key() != keyOf(t, token) && authn.CallerFrom(ctx).Key() != keyOf(t, longToken) {
@@ -78,7 +78,7 @@ func keyOf(t *testing.T, text string) string {
 	_, _ = authn.NewTokens(func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
 		key = authn.CallerFrom(ctx).Key()
 		return nil, apierrors.NewUnauthorized("")
-	}, nil).Identify(t.Context(), &http.Request{Header: http.Header{"Authorization": {"Bearer " + text}}})
+	}, nil)(&http.Request{Header: http.Header{"Authorization": {"Bearer " + text}}}).Lookup(t.Context())
 	return key
 }
 

@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,7 +16,8 @@ const (
 	maxCookies = 14
 )
 
-// isSecure tells whether the browser speaks TLS, to us or to the proxy before us. Who forges the header of a proxy gets another name for their own cookie.
+// isSecure reports whether the browser uses TLS, to the gateway or to a proxy in front of it. A forged header of a proxy only changes the name of the
+// forger's own cookie.
 func isSecure(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
@@ -34,21 +34,18 @@ func cookieOf(r *http.Request, n int) string {
 
 // takeCookies removes the cookies of a session from a request, and returns its token; empty when there is none.
 func takeCookies(r *http.Request) string {
-	cookies := r.Cookies()
-	values := map[string]string{}
-	others := slices.DeleteFunc(slices.Clone(cookies), func(c *http.Cookie) bool {
-		ours := strings.HasPrefix(strings.TrimPrefix(c.Name, "__Host-"), cookieName+"-")
-		if ours {
-			values[c.Name] = c.Value
-		}
-		return ours
-	})
-	if len(values) == 0 {
+	if !strings.Contains(strings.Join(r.Header["Cookie"], ";"), cookieName) {
 		return ""
 	}
+	cookies := r.Cookies()
+	values := map[string]string{}
 	r.Header.Del("Cookie")
-	for _, c := range others {
-		r.AddCookie(c)
+	for _, c := range cookies {
+		if strings.HasPrefix(strings.TrimPrefix(c.Name, "__Host-"), cookieName+"-") {
+			values[c.Name] = c.Value
+		} else {
+			r.AddCookie(c)
+		}
 	}
 	var text strings.Builder
 	for n := range maxCookies {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -12,18 +13,15 @@ import (
 	"path"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/gzhttp"
 )
 
 //go:embed web
 var web embed.FS
 
-// files serves the pages. A deep link is answered with index.html, whose script shows the page; a file that there is not is none of the pages.
+// files has the pages. A deep link is answered with index.html, whose script shows the page.
 type files struct {
 	all     map[string]file // by path below Prefix
 	folders map[string]bool // the first parts of paths that are files only
-	handler http.Handler
 }
 
 type file struct {
@@ -53,13 +51,7 @@ func newFiles() (*files, error) {
 		if folder, _, ok := strings.Cut(below, "/"); ok {
 			f.folders[folder] = true
 		}
-		contentType := contentTypes[path.Ext(name)]
-		if contentType == "" {
-			contentType = mime.TypeByExtension(path.Ext(name))
-		}
-		if contentType == "" {
-			contentType = "text/plain; charset=utf-8" // of licences
-		}
+		contentType := cmp.Or(contentTypes[path.Ext(name)], mime.TypeByExtension(path.Ext(name)), contentTypes[".txt"]) // licences have no extension
 		sum := sha256.Sum256(data)
 		// Weak, since the file is sent compressed as well.
 		f.all[below] = file{data, contentType, `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
@@ -68,18 +60,11 @@ func newFiles() (*files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the files of the console: %w", err)
 	}
-	zip, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
-	if err != nil {
-		return nil, fmt.Errorf("making the compression: %w", err)
-	}
-	f.handler = zip(http.HandlerFunc(f.serve))
 	return f, nil
 }
 
 // ServeHTTP implements http.Handler.
-func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.handler.ServeHTTP(w, r) }
-
-func (f *files) serve(w http.ResponseWriter, r *http.Request) {
+func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "the console is read with GET", http.StatusMethodNotAllowed)

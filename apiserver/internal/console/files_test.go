@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,31 @@ func TestFiles(t *testing.T) {
 	page := string(f.all[index].data)
 	if inline := regexp.MustCompile(`(?i)<style|style=|\son[a-z]+=|<script(?:\s+type="[a-z]+")?>`).FindString(page); inline != "" {
 		t.Errorf("the page has %q, which the policy refuses", inline)
+	}
+}
+
+// Modules import each other in no circle, so that each can be read from the ground up.
+func TestImports(t *testing.T) {
+	f, err := newFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{}
+	var visit func(name string, way []string)
+	visit = func(name string, way []string) {
+		if slices.Contains(way, name) {
+			t.Fatalf("a circle of imports: %s", strings.Join(append(way, name), " > "))
+		}
+		if done[name] || strings.HasPrefix(name, "vendor/") {
+			return
+		}
+		for _, m := range imported.FindAllStringSubmatch(string(f.all[name].data), -1) {
+			visit(path.Join(path.Dir(name), m[1]), append(slices.Clone(way), name))
+		}
+		done[name] = true
+	}
+	for name := range f.all {
+		visit(name, nil)
 	}
 }
 

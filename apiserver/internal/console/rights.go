@@ -1,11 +1,9 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,10 +13,10 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// maxReviews is how many accesses of one answer are asked for at once.
+// maxReviews is how many access reviews one call sends at once.
 const maxReviews = 8
 
-// rightsAnswer is what the caller may do in a namespace.
+// rightsAnswer has the permissions of the caller in a namespace.
 type rightsAnswer struct {
 	Namespace string `json:"namespace"`
 	// Allowed are the verbs by resource, or resource/subresource.
@@ -33,7 +31,7 @@ var (
 	namedVerbs = []string{"get", "update", "patch", "delete"}
 )
 
-// accesses are what a page may ask for in a namespace. With a name it is about one object of a kind.
+// accesses returns what pages ask for in a namespace, or for one object of a kind if there is a name.
 func accesses(namespace, resource, name string) []authz.Access {
 	var all []authz.Access
 	for _, kind := range rayResources {
@@ -55,8 +53,8 @@ func accesses(namespace, resource, name string) []authz.Access {
 	)
 }
 
-// rights answers what the caller may do in the namespace of the query, empty for all, and to the object that resource and name of the query say, if any. The
-// pages leave out what is not in it; what is done all the same Kubernetes decides on.
+// rights returns the permissions of the caller in the namespace of the query, empty for all, and on the object that its resource and name give, if
+// any. The pages hide other actions; Kubernetes authorizes each request anyway.
 func (c *Console) rights(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	resource := query.Get("resource")
@@ -75,28 +73,23 @@ func (c *Console) rights(r *http.Request) (any, error) {
 	return answer, err
 }
 
-// allowed returns those of all, in one namespace or in every, that the context's caller may do, in their order. One review has the rules of a namespace, unless
-// not all of those who decide have rules that can be listed.
+// allowed returns the accesses that the context's caller has, in the order of all. One rules review has the answer for a namespace, unless an
+// authorizer cannot list its rules.
 func (c *Console) allowed(ctx context.Context, namespace string, all []authz.Access) ([]authz.Access, error) {
 	if c.Rules != nil && namespace != "" {
 		if rules, err := c.Rules(ctx, namespace); err == nil && !rules.Incomplete {
 			return slices.DeleteFunc(all, func(a authz.Access) bool { return !authz.Allow(rules.ResourceRules, a) }), nil
 		}
 	}
-	var mu sync.Mutex
-	var granted []int
+	granted := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReviews)
 	for i, a := range all {
 		group.Go(func() error {
 			err := c.Authorizer.Authorize(ctx, a)
+			granted[i] = err == nil
 			if apierrors.IsForbidden(err) {
 				return nil
-			}
-			if err == nil {
-				mu.Lock()
-				granted = append(granted, i)
-				mu.Unlock()
 			}
 			return err
 		})
@@ -104,10 +97,11 @@ func (c *Console) allowed(ctx context.Context, namespace string, all []authz.Acc
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(granted, cmp.Compare[int])
-	allowed := make([]authz.Access, 0, len(granted))
-	for _, i := range granted {
-		allowed = append(allowed, all[i])
+	var allowed []authz.Access
+	for i, a := range all {
+		if granted[i] {
+			allowed = append(allowed, a)
+		}
 	}
 	return allowed, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -21,7 +22,7 @@ const maxLogin = 64 << 10
 
 var errNoLogin = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "this gateway takes no tokens (--authentication), so that there is nothing to log in with"}
 
-// session is what a browser learns about itself. It never has the token.
+// session describes the session of a browser. It never has the token.
 type session struct {
 	// Authenticated says that calls have a caller.
 	Authenticated bool `json:"authenticated"`
@@ -52,12 +53,7 @@ func (c *Console) WithSession(next http.Handler) http.Handler {
 
 func hasPrefix(requested string, prefixes []string) bool {
 	clean := path.Clean(requested) + "/"
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(clean, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(clean, prefix) })
 }
 
 // getSession says who the caller is. That there is none is an answer and no error: the login page asks, too.

@@ -16,48 +16,67 @@ import (
 // retryAfter is the hint while a dashboard is away.
 const retryAfter = 2 * time.Second
 
-// Status translates what a dashboard.Client says for the status table. Addresses and causes stay out of the text; what Ray itself says is in it. Other
-// errors pass.
+// refusal is the status of an error of a dashboard.Client. message is a format with the name of the cluster and what Ray or the proxy says.
+type refusal struct {
+	kind    error
+	code    codes.Code
+	reason  string
+	message string
+}
+
+// byRay are the refusals of Ray itself, byProxy those of the API server in between.
+var (
+	byRay = []refusal{
+		{dashboard.ErrNotFound, codes.NotFound, "SUBMISSION_NOT_FOUND", "RayCluster %[1]s has no record of the job: %[2]s"},
+		{dashboard.ErrDuplicate, codes.AlreadyExists, "ALREADY_EXISTS", "RayCluster %[1]s has a job of this submissionId already: choose another"},
+		{dashboard.ErrInvalid, codes.InvalidArgument, "REFUSED_BY_RAY", "Ray refuses the request: %[2]s"},
+		{dashboard.ErrTooLarge, codes.ResourceExhausted, "TOO_LARGE", "the answer of RayCluster %[1]s is larger than the gateway reads"},
+		{dashboard.ErrUnauthenticated, codes.FailedPrecondition, "CLUSTER_TOKEN_REFUSED", "RayCluster %[1]s does not accept the token of its Secret: %[2]s"},
+		{dashboard.ErrForbidden, codes.FailedPrecondition, "CLUSTER_TOKEN_REFUSED", "RayCluster %[1]s does not accept the token of its Secret: %[2]s"},
+	}
+	byProxy = append([]refusal{
+		{dashboard.ErrUnauthenticated, codes.Unauthenticated, "UNAUTHENTICATED", "%[2]s"},
+		{dashboard.ErrForbidden, codes.PermissionDenied, "FORBIDDEN", "%[2]s"},
+	}, byRay...)
+)
+
+// Status translates an error of a dashboard.Client for the status table. The text has what Ray itself says, but no addresses and causes. Other errors
+// are returned as they are.
 func Status(ctx context.Context, cluster string, err error) error {
-	var e *dashboard.Error
-	var known *rpcstatus.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.As(err, &known):
+	}
+	if known := translated(ctx, err); known != nil {
 		return known
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, authn.ErrOwnCredentials):
-		return authn.ErrOwnCredentials
-	case !errors.As(err, &e):
+	}
+	e, ok := errors.AsType[*dashboard.Error](err)
+	if !ok {
 		return err
 	}
-	out := &rpcstatus.Error{Message: e.Message}
-	switch {
-	case errors.Is(e.Kind, dashboard.ErrNotFound):
-		out.Code, out.Reason = codes.NotFound, "SUBMISSION_NOT_FOUND"
-		out.Message = fmt.Sprintf("RayCluster %s has no record of the job: %s", cluster, e.Message)
-	case errors.Is(e.Kind, dashboard.ErrDuplicate):
-		out.Code, out.Reason = codes.AlreadyExists, "ALREADY_EXISTS"
-		out.Message = fmt.Sprintf("RayCluster %s has a job of this submissionId already: choose another", cluster)
-	case errors.Is(e.Kind, dashboard.ErrInvalid):
-		out.Code, out.Reason = codes.InvalidArgument, "REFUSED_BY_RAY"
-		out.Message = "Ray refuses the request: " + e.Message
-	case errors.Is(e.Kind, dashboard.ErrTooLarge):
-		out.Code, out.Reason = codes.ResourceExhausted, "TOO_LARGE"
-		out.Message = fmt.Sprintf("the answer of RayCluster %s is larger than the gateway reads", cluster)
-	case e.Proxy && errors.Is(e.Kind, dashboard.ErrUnauthenticated):
-		out.Code, out.Reason = codes.Unauthenticated, "UNAUTHENTICATED"
-	case e.Proxy && errors.Is(e.Kind, dashboard.ErrForbidden):
-		out.Code, out.Reason = codes.PermissionDenied, "FORBIDDEN"
-	case errors.Is(e.Kind, dashboard.ErrUnauthenticated), errors.Is(e.Kind, dashboard.ErrForbidden):
-		out.Code, out.Reason = codes.FailedPrecondition, "CLUSTER_TOKEN_REFUSED"
-		out.Message = fmt.Sprintf("RayCluster %s does not accept the token of its Secret: %s", cluster, e.Message)
-	default:
-		return unavailable(cluster, what(e))
+	refusals := byRay
+	if e.Proxy {
+		refusals = byProxy
 	}
-	return out
+	for _, r := range refusals {
+		if errors.Is(e.Kind, r.kind) {
+			return &rpcstatus.Error{Code: r.code, Reason: r.reason, Message: fmt.Sprintf(r.message, cluster, e.Message)}
+		}
+	}
+	return unavailable(cluster, what(e))
+}
+
+// translated returns an error that the status table knows, or that of the context if it has ended; nil for any other.
+func translated(ctx context.Context, err error) error {
+	if known, ok := errors.AsType[*rpcstatus.Error](err); ok {
+		return known
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, authn.ErrOwnCredentials) {
+		return authn.ErrOwnCredentials
+	}
+	return nil
 }
 
 func unavailable(cluster, why string) error {

@@ -100,11 +100,11 @@ type Dashboard struct {
 // Open returns the dashboard of a cluster for a caller who may do verb to services/proxy of the head Service. That the caller may know of the cluster
 // has been found out before. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
 func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
-	d, service, err := p.find(ctx, key)
+	d, err := p.find(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: service}
+	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: d.Cluster.Status.Head.ServiceName}
 	if err := p.Authorizer.Authorize(ctx, d.access); err != nil {
 		return nil, err
 	}
@@ -114,50 +114,50 @@ func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string)
 	return d, nil
 }
 
-// ServesFiles tells whether the files of pages need no credentials of a caller, as the API server does when it is in between.
+// ServesFiles reports whether the files of pages can be read without credentials of a caller, which the proxy of the API server demands.
 func (p *Proxy) ServesFiles() bool { return p.apiServer == nil }
 
-// openFiles returns the dashboard of a cluster for what Ray serves without a token.
-func (p *Proxy) openFiles(ctx context.Context, key types.NamespacedName) (*Dashboard, error) {
-	d, _, err := p.find(ctx, key)
-	return d, err
-}
-
-// find returns the way to the dashboard of a cluster, and the name of its head Service.
-func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard, string, error) {
+// read returns a stored cluster.
+func (p *Proxy) read(ctx context.Context, key types.NamespacedName) (*rayv1.RayCluster, error) {
 	item, err := p.Cluster(ctx, key)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	d := &Dashboard{Cluster: &rayv1.RayCluster{}, transport: p.transport}
-	if err := json.Unmarshal(item.JSON(), d.Cluster); err != nil {
-		return nil, "", fmt.Errorf("reading a stored RayCluster: %w", err)
+	rc := &rayv1.RayCluster{}
+	if err := json.Unmarshal(item.JSON(), rc); err != nil {
+		return nil, fmt.Errorf("reading a stored RayCluster: %w", err)
 	}
+	return rc, nil
+}
+
+// find returns the dashboard of a cluster without its token, for files that Ray serves to everybody.
+func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard, error) {
+	rc, err := p.read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dashboard{Cluster: rc, transport: p.transport}
 	service := d.Cluster.Status.Head.ServiceName
 	// The status may be written by others than the operator; nothing but a Service of this namespace is asked about.
 	if len(validation.IsDNS1035Label(service)) > 0 {
-		return nil, "", notReady(key.Name, "it has no head Service yet")
+		return nil, notReady(key.Name, "it has no head Service yet")
 	}
 	if p.apiServer != nil {
 		d.url = dashboard.ServiceProxyURL(p.apiServer, key.Namespace, service, rayv1.PortDashboard)
-		return d, service, nil
+		return d, nil
 	}
 	// The name is for the Host header only. Where the Pod is, is found for each request: a log that is followed outlives its head.
 	d.url = &url.URL{Scheme: "http", Host: net.JoinHostPort(service+"."+key.Namespace+".svc", strconv.Itoa(int(headpod.Of(d.Cluster).Port)))}
 	d.transport = headpod.To(p.transport, func(ctx context.Context) (netip.AddrPort, error) { return p.address(ctx, key) })
-	return d, service, nil
+	return d, nil
 }
 
 // address is where the dashboard of a cluster listens in its head Pod. Nothing else that names it counts: a tenant decides what the head Service is, and
 // what DNS answers.
 func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.AddrPort, error) {
-	item, err := p.Cluster(ctx, key)
+	rc, err := p.read(ctx, key)
 	if err != nil {
 		return netip.AddrPort{}, err
-	}
-	rc := &rayv1.RayCluster{}
-	if err := json.Unmarshal(item.JSON(), rc); err != nil {
-		return netip.AddrPort{}, fmt.Errorf("reading a stored RayCluster: %w", err)
 	}
 	name, head := rc.Status.Head.PodName, headpod.Of(rc)
 	if len(validation.IsDNS1123Subdomain(name)) > 0 { // the status may be written by others than the operator
@@ -238,7 +238,7 @@ func (p *Proxy) token(ctx context.Context, rc *rayv1.RayCluster) (dashboard.Toke
 	return dashboard.Token(value), nil
 }
 
-// callerKey tells the credentials of callers apart.
+// callerKey returns the cache key of the context's caller, empty if there is none.
 func callerKey(ctx context.Context) string {
 	if c := authn.CallerFrom(ctx); c != nil {
 		return c.Key()

@@ -65,8 +65,8 @@ func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, page Page) err
 	return p.serve(w, r, page.Cluster, page.Path, &page)
 }
 
-// IsFile tells whether a path is one of the files of Ray's own pages, which Ray serves without a token. A browser asks for them without a proof: from an
-// origin that is nobody's, scripts, styles and pictures come without cookies and headers.
+// IsFile reports whether a path is a static file of Ray's pages, which Ray serves without a token. A browser requests these files without a proof: a
+// page with an opaque origin loads scripts, styles and pictures without cookies and headers.
 func IsFile(path string) bool {
 	return strings.HasPrefix(path, "/static/") || path == "/favicon.ico"
 }

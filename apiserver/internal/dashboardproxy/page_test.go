@@ -88,6 +88,37 @@ func TestTickets(t *testing.T) {
 	refused("that has expired", two, handle, proof)
 }
 
+// While a key is replaced, handles and proofs of the older key open, and new ones are sealed with the newer key.
+func TestTicketsOfAnOlderKey(t *testing.T) {
+	older, newer := []byte(strings.Repeat("o", 32)), []byte(strings.Repeat("n", 32))
+	made := func(keys ...[]byte) *Tickets {
+		tickets, err := NewTickets(keys, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tickets
+	}
+	opens := func(by, tickets *Tickets) bool {
+		handle, proof, _, err := by.Issue(demo, "Bearer alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := tickets.Open(handle)
+		authorization, refusal := tickets.Prove(h, proof)
+		return err == nil && refusal == nil && h.Cluster == demo && authorization == "Bearer alice"
+	}
+	both := made(newer, older)
+	if !opens(made(older), both) {
+		t.Error("a ticket of the older key does not open")
+	}
+	if !opens(both, made(newer)) {
+		t.Error("a new ticket is not sealed with the newer key")
+	}
+	if opens(made(older), made(newer)) {
+		t.Error("a ticket of the older key opens after that key was removed")
+	}
+}
+
 func FuzzTicket(f *testing.F) {
 	tickets, err := NewTickets(nil, nil)
 	if err != nil {

@@ -1,8 +1,8 @@
 package dashboardproxy
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/relay"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -71,7 +70,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 // opened returns the dashboard of a cluster that the context's caller may use. A file of its pages is for everybody with their path.
 func (p *Proxy) opened(ctx context.Context, key types.NamespacedName, verb string, page *Page) (*Dashboard, error) {
 	if page != nil && page.Proof == "" && p.ServesFiles() && IsFile(page.Path) {
-		return p.openFiles(ctx, key)
+		return p.find(ctx, key)
 	}
 	if err := p.mayKnow(ctx, key); err != nil {
 		return nil, err
@@ -79,20 +78,12 @@ func (p *Proxy) opened(ctx context.Context, key types.NamespacedName, verb strin
 	return p.Open(ctx, key, verb)
 }
 
-// notAnswered is the error for a request that came to nothing. Addresses and causes stay out of it.
+// notAnswered returns the error for a request without an answer. It has no addresses and causes.
 func notAnswered(ctx context.Context, cluster string, err error) error {
-	var known *rpcstatus.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &known):
-		return known
-	case errors.Is(err, authn.ErrOwnCredentials):
-		return authn.ErrOwnCredentials
 	}
-	return unavailable(cluster, "it cannot be reached, or has broken off")
+	return cmp.Or(translated(ctx, err), unavailable(cluster, "it cannot be reached, or has broken off"))
 }
 
 // mayKnow says why the context's caller may not know of a cluster.

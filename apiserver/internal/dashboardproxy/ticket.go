@@ -78,7 +78,7 @@ type sealed struct {
 	Expires       int64  `json:"e"` // seconds since 1970
 }
 
-// What a text is good for is part of its seal.
+// The purpose of a text is authenticated with it.
 var forPath, forProof = []byte("path"), []byte("proof")
 
 // Issue returns handle and proof for the pages of a cluster's dashboard. authorization is the header of the caller, empty where none is asked for.

@@ -5,7 +5,6 @@ import (
 	"net"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,75 +15,53 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// send sends the answer of a unary call, and calls leave when gRPC has written all of it or the connection has ended. Until then gRPC holds the answer in
-// a queue, maybe long after the handler has returned. The answer is not compressed: gRPC would hold a copy that nobody counts.
+// send sends the answer of a unary call. It calls leave when gRPC has written the answer or the connection has ended: gRPC may queue the answer for
+// long after the handler has returned. The answer is not compressed, since gRPC would hold a copy that is not counted.
 func send(s grpc.ServerStream, answer any, leave func()) error {
+	leave = sync.OnceFunc(leave)
 	m, ok := answer.(proto.Message)
 	if !ok {
 		leave()
 		return s.SendMsg(answer)
 	}
 	_ = grpc.SetSendCompressor(s.Context(), encoding.Identity)
-	ready := m.ProtoReflect().GetUnknown() // encoded already, and sent without a copy
+	ready := []byte(m.ProtoReflect().GetUnknown()) // encoded already, and sent without a copy
 	m.ProtoReflect().SetUnknown(nil)
-	head := mem.DefaultBufferPool().Get(proto.Size(m))
-	encoded, err := proto.MarshalOptions{UseCachedSize: true}.MarshalAppend((*head)[:0], m)
+	head, err := proto.Marshal(m)
 	if err != nil {
 		leave()
 		return status.Error(codes.Internal, "the answer cannot be encoded")
 	}
-	*head = encoded
-	f := &flight{leave: sync.OnceFunc(leave)}
-	f.parts.Store(1) // of this function
-	parts := f.add(f.add(nil, head, reused{f}), (*[]byte)(&ready), f)
-	f.stop = context.AfterFunc(ended(s.Context()), f.leave)
-	err = s.SendMsg(parts)
-	if err != nil {
-		f.parts.Store(1)
+	stop := context.AfterFunc(ended(s.Context()), leave)
+	written := func() {
+		stop()
+		leave()
 	}
-	f.Put(nil)
+	parts := mem.BufferSlice{mem.SliceBuffer(head), mem.SliceBuffer(ready)}
+	part, longest := 0, &head
+	if len(ready) > len(head) {
+		part, longest = 1, &ready
+	}
+	short := mem.IsBelowBufferPoolingThreshold(cap(*longest))
+	if !short {
+		parts[part] = mem.NewBuffer(longest, queue(written))
+	}
+	if err = s.SendMsg(parts); short || err != nil {
+		written()
+	}
 	return err
 }
 
-// flight is an answer on its way: the pool that its parts go back to once they have been written.
-type flight struct {
-	parts atomic.Int32
-	leave func() // called once, however often it is called
-	stop  func() bool
-}
+// queue is the pool to which gRPC returns the longest part of an answer when it has written it.
+type queue func()
 
-// add adds a part. Short ones do not go back to a pool, and are not waited for.
-func (f *flight) add(parts mem.BufferSlice, data *[]byte, pool mem.BufferPool) mem.BufferSlice {
-	if len(*data) == 0 {
-		return parts
-	}
-	if !mem.IsBelowBufferPoolingThreshold(cap(*data)) {
-		f.parts.Add(1)
-	}
-	return append(parts, mem.NewBuffer(data, pool))
-}
-
-// Get implements mem.BufferPool. Nobody takes from it.
-func (*flight) Get(length int) *[]byte { return new(make([]byte, length)) }
+// Get implements mem.BufferPool. Nothing is taken from this pool.
+func (queue) Get(length int) *[]byte { return new(make([]byte, length)) }
 
 // Put implements mem.BufferPool.
-func (f *flight) Put(*[]byte) {
-	if f.parts.Add(-1) == 0 {
-		f.stop()
-		f.leave()
-	}
-}
+func (q queue) Put(*[]byte) { q() }
 
-// reused is a flight whose part comes from gRPC's pool.
-type reused struct{ *flight }
-
-// Put implements mem.BufferPool.
-func (r reused) Put(data *[]byte) {
-	mem.DefaultBufferPool().Put(data)
-	r.flight.Put(nil)
-}
-
-// Listener returns l with connections of which the edge knows when they end.
+// Listener returns l with connections whose end the edge notices.
 func (e *Edge) Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -114,13 +91,13 @@ func (c conn) Close() error {
 	return c.Conn.Close()
 }
 
-// addr is the address of a client, by which its calls find out that the connection has ended.
+// addr is the address of a client. Its context ends with the connection.
 type addr struct {
 	net.Addr
 	ended context.Context
 }
 
-// ended is done when the connection of a gRPC call has ended; of a connection that is not the edge's, when the call has ended.
+// ended returns a context that ends with the connection of a gRPC call, or with the call if the connection is not from Listener.
 func ended(ctx context.Context) context.Context {
 	if p, ok := peer.FromContext(ctx); ok {
 		if a, ok := p.Addr.(addr); ok {
@@ -130,8 +107,8 @@ func ended(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Write implements net.Conn. It lets others go first: gRPC writes as soon as it has a thousand bytes, and so once for each of many watchers that an event
-// has just woken. What they send meanwhile goes out together with the next write.
+// Write implements net.Conn. It yields first, which merges small writes: gRPC writes as soon as it has a thousand bytes, so one event for many
+// watchers would cause a write for each of them.
 func (c conn) Write(p []byte) (int, error) {
 	runtime.Gosched()
 	return c.Conn.Write(p)

@@ -16,15 +16,15 @@ import (
 
 // Options of New.
 type Options struct {
-	// Identifier says who calls. Required.
+	// Identifier identifies callers. Required.
 	Identifier authn.Identifier
-	// Table translates what is refused. Required.
+	// Table translates errors. Required.
 	Table *rpcstatus.Table
-	// Limits of what is in flight.
+	// Limits of calls and bytes in flight.
 	Limits Limits
-	// StallTime is how long a client of a stream may take nothing. Zero means 30 s.
+	// StallTime is how long a client of a stream may read nothing. Zero means 30 s.
 	StallTime time.Duration
-	// StreamAge is how long a gRPC stream lives, give or take a tenth, so that clients spread over replicas anew. Zero means as long as it likes.
+	// StreamAge is how long a gRPC stream lives, give or take a tenth, so that clients spread over replicas again. Zero means no limit.
 	StreamAge time.Duration
 	// BodyTime is how long a client may take to send a gRPC request. Zero means 10 s.
 	BodyTime time.Duration
@@ -32,29 +32,29 @@ type Options struct {
 	MaxBody int
 }
 
-// Limits of what needs no credentials, for each address that it comes from. There is none in total: what asks for health must get in whatever others do.
+// openLimits are the limits of calls without credentials, for each source address. There is no total limit, so that health probes are always admitted.
 var openLimits = Limits{CallerCalls: 50, CallerLong: 50, CallerRate: 100, CallerBurst: 200}
 
-// Limits of credentials that nobody has said anything about yet, for each address that they come from: each is a question to the API server.
+// Limits of unknown credentials, for each source address: each is a request to the API server.
 const (
 	unknownRate  = 100
 	unknownBurst = 500
 )
 
-// Where there is no room for the longest request, so many calls at once may receive theirs, within a time.
+// Limits of calls that receive their request although there is no room for the longest one: how many at once, and for how long.
 const (
 	crampedPlaces = 8
 	crampedTime   = time.Second
 )
 
-// Edge is the one place where calls come in. Its metric counts the calls that it refuses.
+// Edge admits calls. Its metric counts the calls that it refuses.
 type Edge struct {
 	Options
 	prometheus.Collector
 	room, open *room
-	// unidentified are the places of calls that wait for the API server to say whose they are, renewed those of callers of whom there is an old verdict.
+	// unidentified are the places of calls that wait for the API server to identify their caller, renewed those of callers with an outdated verdict.
 	unidentified, renewed chan struct{}
-	// cramped are the places of calls whose body is received although there is no room for the longest.
+	// cramped are the places of calls that receive their request although there is no room for the longest one.
 	cramped chan struct{}
 	unknown *lru.Cache // address -> *rate.Limiter
 	refused *prometheus.CounterVec
@@ -77,8 +77,8 @@ func New(o Options) *Edge {
 	return e
 }
 
-// Enter finds out who sends r and takes a place for the call. long says that it stays open. The context returned carries the caller; the
-// visit must be left.
+// Enter identifies the sender of r and takes a place for the call. long means that the call stays open. The returned context carries the caller. The
+// caller of Enter must leave the visit.
 func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.Context, *Visit, error) {
 	caller, err := e.identify(ctx, r)
 	if err != nil {
@@ -95,33 +95,32 @@ func enter(ctx context.Context, r *room, caller string, long bool) (context.Cont
 	return withVisit(ctx, v), v, nil
 }
 
-// identify asks the API server where nothing fresh is known. Callers of whom there is an old verdict have places of their own, and the old verdict stands
-// when these are taken, so that made-up credentials keep nobody out.
+// identify asks the API server about callers that are not known. Callers with an outdated verdict have places of their own, and keep it when these are
+// taken, so that made-up credentials lock out nobody.
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
-	caller, err := e.Identifier.Known(r)
-	if caller != nil || err != nil {
-		return caller, err
+	id := e.Identifier(r)
+	if id.Lookup == nil {
+		return id.Caller, id.Err
 	}
-	old, asks := e.Identifier.Old(r)
 	places := e.renewed
-	if old == nil {
+	if id.Stale == nil {
 		places = e.unidentified
-	}
-	if old == nil && asks {
-		if delay := reserve(e.unknown, host(r.RemoteAddr), unknownRate, unknownBurst); delay > 0 {
-			return nil, full("OVERLOADED", "your address sends more new credentials a second than it may", delay)
+		if id.Remote {
+			if delay := reserve(e.unknown, host(r.RemoteAddr), unknownRate, unknownBurst); delay > 0 {
+				return nil, full("OVERLOADED", "your address sends more new credentials a second than it may", delay)
+			}
 		}
 	}
 	select {
 	case places <- struct{}{}:
 		defer func() { <-places }()
 	default:
-		if old != nil {
-			return old, nil
+		if id.Stale != nil {
+			return id.Stale, nil
 		}
 		return nil, full("OVERLOADED", "too many calls wait for Kubernetes to say whose they are", time.Second)
 	}
-	return e.Identifier.Identify(ctx, r)
+	return id.Lookup(ctx)
 }
 
 // host is the address of a client without its port.

@@ -35,32 +35,25 @@ import (
 )
 
 // names identifies callers by a token that is their name. Those of "slow-" are known only when asked for, and "slow-nobody" not at all.
-type names struct{}
-
-func (names) Known(r *http.Request) (*authn.Caller, error) {
+func names(r *http.Request) authn.Identity {
 	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	switch {
-	case name == "":
-		return nil, authn.ErrNoCredentials
-	case strings.HasPrefix(name, "slow-"):
-		return nil, nil
+	if name == "" {
+		return authn.Identity{Err: authn.ErrNoCredentials}
 	}
-	return authn.NewCaller(user.DefaultInfo{Name: name}, ""), nil
-}
-
-func (names) Old(r *http.Request) (*authn.Caller, bool) {
-	if name, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer slow-old-"); ok {
-		return authn.NewCaller(user.DefaultInfo{Name: "old-" + name}, ""), true
+	caller := authn.NewCaller(user.DefaultInfo{Name: name}, "")
+	if !strings.HasPrefix(name, "slow-") {
+		return authn.Identity{Caller: caller}
 	}
-	return nil, true
-}
-
-func (names) Identify(_ context.Context, r *http.Request) (*authn.Caller, error) {
-	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if name == "slow-nobody" {
-		return nil, authn.ErrBadCredentials
+	id := authn.Identity{Remote: true, Lookup: func(context.Context) (*authn.Caller, error) {
+		if name == "slow-nobody" {
+			return nil, authn.ErrBadCredentials
+		}
+		return caller, nil
+	}}
+	if old, ok := strings.CutPrefix(name, "slow-old-"); ok {
+		id.Stale = authn.NewCaller(user.DefaultInfo{Name: "old-" + old}, "")
 	}
-	return authn.NewCaller(user.DefaultInfo{Name: name}, ""), nil
+	return id
 }
 
 // service holds calls until they are let go, and says whose they were.
@@ -111,7 +104,7 @@ var rows = []rpcstatus.Row{
 // start serves and returns a connection and the service.
 func start(t *testing.T, o Options) (*grpc.ClientConn, *service) {
 	t.Helper()
-	o.Identifier, o.Table, o.MaxBody = names{}, rpcstatus.NewTable(rows...), 4<<20
+	o.Identifier, o.Table, o.MaxBody = names, rpcstatus.NewTable(rows...), 4<<20
 	e := New(o)
 	server := grpc.NewServer(e.ServerOptions()...)
 	svc := &service{entered: make(chan string, 100), leave: make(chan struct{}), ended: make(chan error, 100)}

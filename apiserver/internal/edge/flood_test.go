@@ -16,16 +16,17 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// silent is an API server that says nothing about anybody: callers of "old-" had a verdict once.
-type silent struct {
-	names
-	asked chan string
-}
-
-func (s silent) Identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
-	s.asked <- r.Header.Get("Authorization")
-	<-ctx.Done()
-	return nil, ctx.Err()
+// silent identifies callers as names does, but its API server never answers. The questions go to asked.
+func silent(asked chan<- string) authn.Identifier {
+	return func(r *http.Request) authn.Identity {
+		id := names(r)
+		id.Lookup = func(ctx context.Context) (*authn.Caller, error) {
+			asked <- r.Header.Get("Authorization")
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return id
+	}
 }
 
 func request(token, address string) *http.Request {
@@ -35,20 +36,20 @@ func request(token, address string) *http.Request {
 // Made-up tokens take all places of those whom nobody knows. Callers of whom there is an old verdict have places of their own, and when these are taken the
 // old verdict counts.
 func TestMadeUpTokensKeepNobodyOut(t *testing.T) {
-	ids := silent{asked: make(chan string, 100)}
-	e := New(Options{Identifier: ids, Table: rpcstatus.NewTable(rows...), Limits: Limits{Unidentified: 2}})
+	asked := make(chan string, 100)
+	e := New(Options{Identifier: silent(asked), Table: rpcstatus.NewTable(rows...), Limits: Limits{Unidentified: 2}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, token := range []string{"slow-x", "slow-y"} {
 		go func() { _, _, _ = e.Enter(ctx, request(token, "192.0.2.1"), false) }()
-		<-ids.asked
+		<-asked
 	}
 	if _, _, err := e.Enter(ctx, request("slow-z", "192.0.2.1"), false); err == nil {
 		t.Error("a third made-up token found a place")
 	}
 	for range 2 {
 		go func() { _, _, _ = e.Enter(ctx, request("slow-old-ada", "192.0.2.2"), false) }()
-		if got := <-ids.asked; got != "Bearer slow-old-ada" {
+		if got := <-asked; got != "Bearer slow-old-ada" {
 			t.Errorf("asked about %q", got)
 		}
 	}
@@ -61,7 +62,7 @@ func TestMadeUpTokensKeepNobodyOut(t *testing.T) {
 
 // One address asks the API server about so many new tokens a second, and another is not held up by that.
 func TestNewTokensOfOneAddress(t *testing.T) {
-	e := New(Options{Identifier: names{}, Table: rpcstatus.NewTable(rows...)})
+	e := New(Options{Identifier: names, Table: rpcstatus.NewTable(rows...)})
 	refused := 0
 	for range 2 * unknownBurst {
 		if _, _, err := e.Enter(t.Context(), request("slow-nobody", "192.0.2.1"), false); status.Code(e.refuse(t.Context(), err)) == codes.ResourceExhausted {

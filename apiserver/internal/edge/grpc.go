@@ -26,7 +26,7 @@ import (
 
 // Errors that end streams.
 var (
-	// ErrStalled is for a client that takes nothing.
+	// ErrStalled is for a client that does not read.
 	ErrStalled = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", Message: "the client has taken nothing for too long: connect again and resume with the last resume_token"}
 	// ErrStreamAge is for a stream that is as old as it may be.
 	ErrStreamAge = &rpcstatus.Error{Code: codes.Unavailable, Reason: "STREAM_AGE", Message: "the stream is as old as it may be: connect again and resume with the last resume_token", RetryAfter: time.Second}
@@ -40,27 +40,27 @@ func (e *Edge) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.InTapHandle(e.tap), grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(e.MaxBody)}
 }
 
-// tap refuses a call at its header, when that needs nobody else's word. The connection waits for it, so it must not block.
+// tap rejects a call by its header where that needs no request to the API server. The connection waits for it, so it must not block.
 func (e *Edge) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if isOpen(info.FullMethodName) {
 		return ctx, nil
 	}
-	caller, err := e.Identifier.Known(headerOf(ctx, info.FullMethodName, info.Header))
-	if err != nil {
-		return ctx, e.status(info.Header, err)
+	id := e.Identifier(headerOf(ctx, info.FullMethodName, info.Header))
+	if id.Err != nil {
+		return ctx, e.status(info.Header, id.Err)
 	}
-	if caller != nil {
-		ctx = authn.WithCaller(ctx, caller)
+	if id.Caller != nil {
+		ctx = authn.WithCaller(ctx, id.Caller)
 	}
 	return ctx, nil
 }
 
-// isOpen reports whether a method reveals nothing about objects: health checks and reflection.
+// isOpen reports whether a method needs no credentials: health checks and reflection.
 func isOpen(fullMethod string) bool {
 	return strings.HasPrefix(fullMethod, "/grpc.health.") || strings.HasPrefix(fullMethod, "/grpc.reflection.")
 }
 
-// status translates what is refused before the interceptors are called.
+// status translates errors that occur before the interceptors are called.
 func (e *Edge) status(md metadata.MD, err error) error {
 	id := ""
 	if ids := md.Get(requestIDKey); len(ids) > 0 {
@@ -76,7 +76,7 @@ func (e *Edge) refuse(ctx context.Context, err error) error {
 	return e.status(md, err)
 }
 
-// headerOf shows a gRPC call as an HTTP request, which is what identifiers read.
+// headerOf converts a gRPC call to an HTTP request for identifiers.
 func headerOf(ctx context.Context, method string, md metadata.MD) *http.Request {
 	r := &http.Request{URL: &url.URL{Path: method}, Header: make(http.Header, len(md))}
 	for key, values := range md {
@@ -91,7 +91,7 @@ func headerOf(ctx context.Context, method string, md metadata.MD) *http.Request 
 	return r
 }
 
-// Registrar returns what services are registered with so that their calls pass the edge and then the interceptors, of which the server itself has none.
+// Registrar returns a registrar whose services are called through the edge and then the interceptors. The server itself must have no interceptors.
 func (e *Edge) Registrar(s grpc.ServiceRegistrar, unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) grpc.ServiceRegistrar {
 	return registrar{e, s, unary, stream}
 }
@@ -156,7 +156,7 @@ func (r registrar) call(ctx context.Context, m grpc.MethodDesc, impl any, s grpc
 	if err != nil {
 		return nil, r.edge.refuse(ctx, err)
 	}
-	var badBody error // which the interceptors, further in, do not see
+	var badBody error // the interceptors do not see it
 	answer, err := m.Handler(impl, ctx, func(into any) error { badBody = body.decode(ctx, into); return badBody }, r.unary)
 	if badBody != nil {
 		return nil, r.edge.refuse(ctx, badBody)
@@ -164,8 +164,8 @@ func (r registrar) call(ctx context.Context, m grpc.MethodDesc, impl any, s grpc
 	return answer, err
 }
 
-// receive reads the one message of a unary call, within a time and with room for it. How long it is shows only when it has come: when there is no room for
-// the longest, few calls at once receive theirs all the same, within little time, and it counts when it is there.
+// receive reads the message of a unary call, with a time limit and with room for it. Its length is known only afterwards. Where there is no room for
+// the longest message, a few calls at once may receive theirs within a shorter time, and count its length then.
 func (e *Edge) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
 	if v.try(int64(e.MaxBody)) {
 		body, err := receiveWithin(s, e.BodyTime)
@@ -198,7 +198,7 @@ func receiveWithin(s grpc.ServerStream, patience time.Duration) (*rawBody, error
 	}
 }
 
-// streamHandler watches over a stream whose client may stop reading: a send waits for flow control, and nothing but the end of the handler ends it.
+// streamHandler ends a stream whose client stops reading: a send waits for flow control, and only the end of the handler ends it.
 func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.StreamHandler {
 	info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: desc.ClientStreams, IsServerStream: desc.ServerStreams}
 	return func(impl any, s grpc.ServerStream) error {
@@ -278,8 +278,8 @@ func (w *watchedStream) stalled() bool {
 // rawBody is a request as it came.
 type rawBody struct{ data []byte }
 
-// decode refuses what is no message of the type, and fields that the type does not have: to drop one would be to do something else than was asked. Only the
-// API that is frozen does so, as its clients expect.
+// decode refuses malformed messages and unknown fields: to ignore a field would be to do something other than requested. Only V1 ignores them, as its
+// clients expect.
 func (b *rawBody) decode(ctx context.Context, into any) error {
 	m, ok := into.(proto.Message)
 	if !ok {
@@ -310,13 +310,13 @@ func malformed(format string, args ...any) error {
 	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: fmt.Sprintf(format, args...), Reason: "MALFORMED_BODY"}}}
 }
 
-// rawCodec leaves requests as they are, for decode, and answers that are encoded already; all else is that of gRPC's own codec for protobuf.
+// rawCodec passes on requests undecoded, for decode, and encoded answers as they are. All else is done by gRPC's own protobuf codec.
 type rawCodec struct{}
 
 // Name implements encoding.CodecV2.
 func (rawCodec) Name() string { return "proto" }
 
-// Marshal implements encoding.CodecV2. Bytes that a message carries encoded, and nothing else, are sent as they are: they are shared by all who get them.
+// Marshal implements encoding.CodecV2. A message that has only encoded bytes is sent without a copy, since all receivers share the bytes.
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	switch parts := v.(type) {
 	case mem.BufferSlice:

@@ -11,17 +11,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Method is what limits, deadlines and the audit log need to know of a method.
+// Method describes a gRPC method for limits, deadlines and the audit log.
 type Method struct {
 	// Long calls stay open: streams, and those that wait.
 	Long bool
-	// Mutates says that the method may change something: its HTTP method is not GET.
+	// Mutates means that the method may change an object: its HTTP method is not GET.
 	Mutates bool
 }
 
 var methods sync.Map // full method -> Method
 
-// MethodOf describes a method such as /raygate.v2.ClusterService/GetCluster, from its descriptor. One that is not known changes nothing.
+// MethodOf describes a method such as /raygate.v2.ClusterService/GetCluster by its descriptor. An unknown method is short and mutates nothing.
 func MethodOf(fullMethod string) Method {
 	if m, ok := methods.Load(fullMethod); ok {
 		return m.(Method)

@@ -14,42 +14,42 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Limits of what is in flight. Zero means no limit, but for the bytes, where it means 64 MiB per caller and 512 MiB in total.
+// Limits of calls and bytes in flight. Zero means no limit, except for bytes: 64 MiB per caller and 512 MiB in total.
 type Limits struct {
 	// Calls that are short, and calls that stay open (watches, waiting), at once.
 	Calls, CallerCalls int
 	Long, CallerLong   int
-	// Bytes that are held for callers: request bodies with what is made of them, what dashboards answer, and answers until they are taken. One caller gets
-	// CallerBytes at most, and beyond little no more than a quarter of what is free, so that many greedy callers leave something to the next one.
+	// Bytes held for callers: request bodies and the objects decoded from them, answers of dashboards, and answers until clients have read them. A
+	// caller gets CallerBytes at most, and beyond a small amount no more than a quarter of the free bytes.
 	Bytes, CallerBytes int64
 	// CallerRate is how many calls a second each caller may begin in the long run, and CallerBurst how many at once.
 	CallerRate  float64
 	CallerBurst int
-	// Unidentified is how many calls at once may wait for the API server to say whose they are.
+	// Unidentified is how many calls at once may wait for the API server to identify their callers.
 	Unidentified int
 }
 
 const (
-	// bytesPatience is how long a call waits for room for bytes. One that holds more than waitingBytes already does not wait: such calls would wait for each
+	// bytesPatience is how long a call waits for room for bytes. A call that holds more than waitingBytes does not wait: such calls could wait for each
 	// other.
 	bytesPatience = 5 * time.Second
 	waitingBytes  = 1 << 20
-	// freeShare is which part of what is free one caller may have, littleBytes what each may have in any case.
+	// One caller may have one part in freeShare of the free bytes, and littleBytes in any case.
 	freeShare   = 4
 	littleBytes = 512 << 10
-	// maxRates bounds the token buckets that are kept; the one that was used least recently goes first.
+	// maxRates bounds the token buckets; the least recently used one is dropped first.
 	maxRates = 10000
 )
 
-// room counts what is in flight.
+// room counts calls and bytes in flight.
 type room struct {
 	limits Limits
 	rates  *lru.Cache // caller -> *rate.Limiter
 
 	mu      sync.Mutex
 	total   counts
-	callers map[string]*callerRoom // those with a call in flight
-	freed   chan struct{}          // closed and replaced when bytes become free while somebody waits
+	callers map[string]*counts // those with a call in flight
+	freed   chan struct{}      // closed and replaced when bytes become free while somebody waits
 	waiting int
 }
 
@@ -58,8 +58,6 @@ type counts struct {
 	bytes       int64
 }
 
-type callerRoom struct{ counts }
-
 func newRoom(l Limits) *room {
 	for n, fallback := range map[*int]int{&l.Calls: math.MaxInt, &l.CallerCalls: math.MaxInt, &l.Long: math.MaxInt, &l.CallerLong: math.MaxInt, &l.Unidentified: math.MaxInt} {
 		if *n <= 0 {
@@ -67,7 +65,7 @@ func newRoom(l Limits) *room {
 		}
 	}
 	l.Bytes, l.CallerBytes = cmp.Or(max(l.Bytes, 0), 512<<20), cmp.Or(max(l.CallerBytes, 0), 64<<20)
-	return &room{limits: l, rates: lru.New(maxRates), callers: map[string]*callerRoom{}, freed: make(chan struct{})}
+	return &room{limits: l, rates: lru.New(maxRates), callers: map[string]*counts{}, freed: make(chan struct{})}
 }
 
 // full is RESOURCE_EXHAUSTED with a hint when to try again.
@@ -75,16 +73,16 @@ func full(reason, message string, after time.Duration) error {
 	return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: reason, Message: message, RetryAfter: max(after, time.Second)}
 }
 
-// Visit is a call that was let in.
+// Visit is an admitted call.
 type Visit struct {
 	room   *room
 	caller string
-	own    *callerRoom
+	own    *counts
 	long   bool
 	bytes  int64 // with room.mu held
 }
 
-// enter takes a place for a call of caller, or says that there is none.
+// enter takes a place for a call of caller. The error is RESOURCE_EXHAUSTED.
 func (r *room) enter(caller string, long bool) (*Visit, error) {
 	if err := r.pace(caller); err != nil {
 		return nil, err
@@ -93,7 +91,7 @@ func (r *room) enter(caller string, long bool) (*Visit, error) {
 	defer r.mu.Unlock()
 	c := r.callers[caller]
 	if c == nil {
-		c = &callerRoom{}
+		c = &counts{}
 	}
 	switch {
 	case long && c.long >= r.limits.CallerLong:
@@ -123,7 +121,7 @@ func (r *room) pace(caller string) error {
 	return nil
 }
 
-// reserve takes a token from the bucket of key, or returns how long there is none.
+// reserve takes a token from the bucket of key, or returns the time until there is one.
 func reserve(buckets *lru.Cache, key string, limit rate.Limit, burst int) time.Duration {
 	var bucket *rate.Limiter
 	if kept, ok := buckets.Get(key); ok { // two first calls at once may both make one
@@ -140,14 +138,14 @@ func reserve(buckets *lru.Cache, key string, limit rate.Limit, burst int) time.D
 	return delay
 }
 
-// Leave gives everything back.
+// Leave releases the place and the bytes of the call.
 func (v *Visit) Leave() {
 	v.Shrink(0)
 	v.room.mu.Lock()
 	defer v.room.mu.Unlock()
 	v.own.add(v.long, -1)
 	v.room.total.add(v.long, -1)
-	if v.own.counts == (counts{}) {
+	if *v.own == (counts{}) {
 		delete(v.room.callers, v.caller)
 	}
 }
@@ -160,13 +158,13 @@ func (c *counts) add(long bool, n int) {
 	}
 }
 
-// Body takes room for n bytes in place of what the call holds, and waits for it a little.
+// Body replaces the bytes that the call holds by n bytes. It waits up to bytesPatience for room.
 func (v *Visit) Body(ctx context.Context, n int64) error {
 	v.Shrink(0)
 	return v.hold(ctx, min(n, v.room.limits.CallerBytes, v.room.limits.Bytes/2))
 }
 
-// try takes room for n bytes, or as many as one caller may have, if there is room at once.
+// try takes room for n bytes, at most those of one caller, without waiting.
 func (v *Visit) try(n int64) bool {
 	r := v.room
 	n = min(n, r.limits.CallerBytes, r.limits.Bytes)
@@ -179,7 +177,7 @@ func (v *Visit) try(n int64) bool {
 	return fits
 }
 
-// Shrink gives back what the call holds beyond n bytes.
+// Shrink releases the bytes that the call holds beyond n.
 func (v *Visit) Shrink(n int64) {
 	r := v.room
 	r.mu.Lock()
@@ -194,7 +192,7 @@ func (v *Visit) Shrink(n int64) {
 	}
 }
 
-// hold takes room for n bytes more.
+// hold takes room for n more bytes.
 func (v *Visit) hold(ctx context.Context, n int64) error {
 	r := v.room
 	r.mu.Lock()
@@ -236,7 +234,8 @@ func (v *Visit) hold(ctx context.Context, n int64) error {
 	return full("OVERLOADED", "the gateway has as many bytes in flight as it may", time.Second)
 }
 
-// fits tells whether a call may hold n bytes more. An eighth is for callers who hold little: however many greedy ones there are, a short answer has room.
+// fits reports whether a call may hold n more bytes. An eighth of all bytes is for callers that hold little, so that greedy callers leave room for
+// short answers.
 func (r *room) fits(v *Visit, n int64) bool {
 	own, free := v.own.bytes+n, r.limits.Bytes-r.total.bytes
 	switch {
@@ -260,8 +259,7 @@ func withVisit(ctx context.Context, v *Visit) context.Context {
 	return context.WithValue(ctx, visitKey{}, v)
 }
 
-// Hold takes room for n bytes that the call of ctx is about to hold for its caller, until the call ends. It waits for room a little. A context without a
-// call, as in tests, has room for everything.
+// Hold takes room for n more bytes until the call of ctx ends. It waits up to bytesPatience for room. A context without a call has room for everything.
 func Hold(ctx context.Context, n int64) error {
 	v, ok := ctx.Value(visitKey{}).(*Visit)
 	if !ok {
@@ -270,7 +268,7 @@ func Hold(ctx context.Context, n int64) error {
 	return v.hold(ctx, n)
 }
 
-// Shrink gives back what the call of ctx holds beyond n bytes.
+// Shrink releases the bytes that the call of ctx holds beyond n.
 func Shrink(ctx context.Context, n int64) {
 	if v, ok := ctx.Value(visitKey{}).(*Visit); ok {
 		v.Shrink(n)

@@ -14,7 +14,7 @@ import (
 // maxUnknown bounds how many unknown fields are named.
 const maxUnknown = 20
 
-// ignoresUnknown tells whether a message is one of KubeRay's V1 API, whose server ignores what it does not know.
+// ignoresUnknown reports whether a message belongs to KubeRay's V1 API, whose server ignores unknown fields.
 func ignoresUnknown(md protoreflect.MessageDescriptor) bool {
 	return md.ParentFile().Package() == "proto"
 }
@@ -43,20 +43,26 @@ func unknownFields(m protoreflect.Message, path string, found []rpcstatus.Violat
 		if path != "" {
 			at = path + "." + at
 		}
-		switch {
-		case f.IsMap() && f.MapValue().Message() != nil:
-			v.Map().Range(func(key protoreflect.MapKey, item protoreflect.Value) bool {
-				found = unknownFields(item.Message(), at+"["+key.String()+"]", found)
-				return len(found) < maxUnknown
-			})
-		case f.IsList() && f.Message() != nil:
-			for i := range v.List().Len() {
-				found = unknownFields(v.List().Get(i).Message(), at+"["+strconv.Itoa(i)+"]", found)
-			}
-		case !f.IsMap() && f.Message() != nil:
-			found = unknownFields(v.Message(), at, found)
-		}
+		found = unknownIn(f, v, at, found)
 		return true
 	})
+	return found
+}
+
+// unknownIn is unknownFields for the messages in the value of a field.
+func unknownIn(f protoreflect.FieldDescriptor, v protoreflect.Value, path string, found []rpcstatus.Violation) []rpcstatus.Violation {
+	switch {
+	case f.IsMap() && f.MapValue().Message() != nil:
+		v.Map().Range(func(key protoreflect.MapKey, item protoreflect.Value) bool {
+			found = unknownFields(item.Message(), path+"["+key.String()+"]", found)
+			return len(found) < maxUnknown
+		})
+	case f.IsList() && f.Message() != nil:
+		for i := range v.List().Len() {
+			found = unknownFields(v.List().Get(i).Message(), path+"["+strconv.Itoa(i)+"]", found)
+		}
+	case !f.IsMap() && f.Message() != nil:
+		found = unknownFields(v.Message(), path, found)
+	}
 	return found
 }

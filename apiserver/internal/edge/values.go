@@ -12,7 +12,7 @@ const (
 	valueSize = 256
 )
 
-// values counts the fields of an encoded message, at any depth, up to a limit. What is no message counts as far as it can be read.
+// values counts the fields of an encoded message, at any depth, up to a limit. A malformed message counts up to the fault.
 func values(data []byte, md protoreflect.MessageDescriptor, limit int) int {
 	n := 0
 	for len(data) > 0 && n < limit {

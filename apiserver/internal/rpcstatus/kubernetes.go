@@ -68,7 +68,7 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		p.Code, p.Reason = codes.ResourceExhausted, "TOO_MANY_REQUESTS"
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
 	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err), st.Code >= 500:
-		// A failing webhook is a 500 as well; it is nothing that the client can mend, and may pass.
+		// A failing webhook is a 500, too. The client cannot fix it, but it may pass.
 		p.Code, p.Reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
 		if webhook := failedWebhook.FindString(st.Message); webhook != "" {

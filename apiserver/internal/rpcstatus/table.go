@@ -36,7 +36,7 @@ type Row struct {
 	Reason string
 	// Field is the request field at fault, if one is.
 	Field string
-	// RetryAfter tells the client when trying again makes sense. Zero means no hint.
+	// RetryAfter is when the client should try again. Zero means no hint.
 	RetryAfter time.Duration
 }
 

@@ -81,7 +81,7 @@ func clusterState(item *store.Item) string {
 	return text
 }
 
-// jobIs is a state that the operator's status of a job tells. From the end of a job no way leads elsewhere.
+// jobIs is the state of a job whose status is want. A job that has ended never reaches another state.
 func jobIs(want rayv1.JobDeploymentStatus) func(*store.Item) resource.Progress {
 	return func(item *store.Item) resource.Progress {
 		state := rayv1.JobDeploymentStatus(item.At("status.jobDeploymentStatus").Str)
@@ -93,7 +93,7 @@ func jobIs(want rayv1.JobDeploymentStatus) func(*store.Item) resource.Progress {
 	}
 }
 
-// byCondition is a state that a condition of the status tells, and a status that is about the present spec.
+// byCondition is the state in which a condition is true, for the present generation of the spec.
 func byCondition(name string) func(*store.Item) resource.Progress {
 	return func(item *store.Item) resource.Progress {
 		status, reason, message := resource.ConditionOf(item, name)

@@ -42,14 +42,15 @@ func (q logQuery) check() error {
 	return nil
 }
 
-// logSender sends a log from an offset on.
+// logSender sends a log from an offset or a line on.
 type logSender struct {
 	send func(data []byte, next int64) error
-	// allowed ends the log of a caller who has lost the right to it. Nil means that nobody does.
+	// allowed returns an error once the caller has lost the right to the log. Nil means that the right is not checked.
 	allowed func() error
-	// skip is how many bytes are left out, next the offset behind what was sent.
+	// skip and lines are how many bytes and then lines are left out, next is the offset behind what was sent.
 	skip, next int64
-	// lost says that the offset is not known.
+	lines      int
+	// lost means that the offset is not known.
 	lost bool
 }
 
@@ -66,7 +67,17 @@ func (s *logSender) Write(p []byte) (int, error) {
 	}
 	cut := min(s.skip, int64(len(p)))
 	s.skip -= cut
-	for p = p[cut:]; len(p) > 0; {
+	for p = p[cut:]; len(p) > 0 && s.lines > 0; {
+		end := bytes.IndexByte(p, '\n') + 1
+		if end == 0 {
+			end = len(p)
+		} else {
+			s.lines--
+		}
+		s.next += int64(end)
+		p = p[end:]
+	}
+	for len(p) > 0 {
 		part := p[:min(len(p), maxPart)]
 		p = p[len(part):]
 		if s.next += int64(len(part)); s.lost {
@@ -81,75 +92,94 @@ func (s *logSender) Write(p []byte) (int, error) {
 
 var errEnough = errors.New("enough of the log")
 
-// driverLog sends the log of a Ray job. Ray gives a log as a whole, or from its beginning as it grows. Neither is held here.
+// driverLog sends the log of a Ray job.
 func driverLog(ctx context.Context, c dashboard.Client, id string, q logQuery, out *logSender) error {
 	job, err := c.GetJob(ctx, id)
 	if err != nil {
 		return err
 	}
-	o := dashboard.FollowOptions{Patience: shortPatience}
+	l := rayLog{client: c, id: id, out: out, options: dashboard.FollowOptions{Patience: shortPatience}}
 	if q.follow {
-		o.Patience = patience
-	}
-	rest := func(w io.Writer) error {
-		_, err := dashboard.Follow(ctx, c, id, w, o)
-		if errors.Is(err, errEnough) {
-			return nil
-		}
-		return err
+		l.options.Patience = patience
 	}
 	final := job.Status.Final()
-	if q.tail != nil {
-		return endOfLog(ctx, c, id, int(*q.tail), q.follow && !final, rest, out)
+	follow := q.follow && !final
+	switch {
+	case q.tail != nil:
+		return l.tail(ctx, int(*q.tail), follow)
+	case follow:
+		out.from(q.offset)
+		return l.follow(ctx, out)
 	}
 	out.from(q.offset)
-	if q.follow && !final {
-		return rest(out)
+	return l.whole(ctx, final)
+}
+
+// rayLog is the log of a Ray job on its way to out. Ray returns a log as a whole, or from its beginning as it grows. The log is never held in memory.
+type rayLog struct {
+	client  dashboard.Client
+	id      string
+	out     *logSender
+	options dashboard.FollowOptions
+}
+
+// follow copies a log from its beginning until the job ends.
+func (l *rayLog) follow(ctx context.Context, to io.Writer) error {
+	_, err := dashboard.Follow(ctx, l.client, l.id, to, l.options)
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	log, err := c.JobLogs(ctx, id)
+	return err
+}
+
+// whole sends the log as it is now. final means that it does not grow.
+func (l *rayLog) whole(ctx context.Context, final bool) error {
+	log, err := l.client.JobLogs(ctx, l.id)
 	if err != nil {
 		if final {
-			return rest(out)
+			return l.follow(ctx, l.out)
 		}
 		return err
 	}
 	defer func() { _ = log.Close() }()
 	switch {
 	case log.AtMost >= 0 && log.AtMost < rayLogLimit: // all of it, and not as a stream, which Ray ends seconds after its last byte
-		_, err = io.Copy(out, log)
+		_, err = io.Copy(l.out, log)
 		return err
 	case final:
-		return rest(out)
+		return l.follow(ctx, l.out)
 	}
 	end := &logEnd{}
 	if _, err := io.Copy(end, log); err != nil {
 		return err
 	}
-	return rest(end.mark(out, failing{errEnough}))
+	return l.follow(ctx, end.mark(l.out, failing{errEnough}))
 }
 
-// endOfLog sends the last lines of a log, and if the job goes on and is followed, the rest of it. The log is read twice, so that it is not held: the first
-// time its lines are counted.
-func endOfLog(ctx context.Context, c dashboard.Client, id string, lines int, follow bool, rest func(io.Writer) error, out *logSender) error {
+// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it need not hold
+// the log.
+func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 	var counted lineCount
-	if _, err := copyLog(ctx, c, id, &counted); err != nil {
+	if _, err := l.copy(ctx, &counted); err != nil {
 		return err
 	}
-	end := &logEnd{}
-	n, err := copyLog(ctx, c, id, io.MultiWriter(end, &lastLines{skip: counted.lines() - lines, out: out, lost: counted.n >= rayLogLimit}))
+	end, out := &logEnd{}, l.out
+	out.lines, out.lost = counted.lines()-lines, counted.n >= rayLogLimit
+	n, err := l.copy(ctx, io.MultiWriter(end, out))
+	out.lines = 0 // also if the last line has no end yet
 	if err != nil || !follow {
 		return err
 	}
 	if n >= rayLogLimit {
-		return rest(end.mark(io.Discard, out))
+		return l.follow(ctx, end.mark(io.Discard, out))
 	}
 	out.from(n)
-	return rest(out)
+	return l.follow(ctx, out)
 }
 
-// copyLog copies what Ray returns of a log.
-func copyLog(ctx context.Context, c dashboard.Client, id string, to io.Writer) (int64, error) {
-	log, err := c.JobLogs(ctx, id)
+// copy copies what Ray returns of a log.
+func (l *rayLog) copy(ctx context.Context, to io.Writer) (int64, error) {
+	log, err := l.client.JobLogs(ctx, l.id)
 	if err != nil {
 		return 0, err
 	}
@@ -177,39 +207,6 @@ func (l *lineCount) lines() int {
 		return l.ends + 1
 	}
 	return l.ends
-}
-
-// lastLines leaves out some lines and sends the rest.
-type lastLines struct {
-	skip int // lines
-	n    int64
-	out  *logSender
-	lost bool // the offset of the log is not known
-	sent bool
-}
-
-// Write implements io.Writer.
-func (l *lastLines) Write(p []byte) (int, error) {
-	rest := p
-	for l.skip > 0 && len(rest) > 0 {
-		at := bytes.IndexByte(rest, '\n')
-		if at < 0 {
-			rest = nil
-			break
-		}
-		rest = rest[at+1:]
-		l.skip--
-	}
-	l.n += int64(len(p) - len(rest))
-	if !l.sent {
-		l.out.next, l.out.lost = l.n, l.lost
-	}
-	if len(rest) == 0 {
-		return len(p), nil
-	}
-	l.sent = true
-	n, err := l.out.Write(rest)
-	return len(p) - len(rest) + n, err
 }
 
 // logEnd keeps the end of a log.

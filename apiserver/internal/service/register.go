@@ -49,12 +49,12 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, clusters: r.Clusters, proxy: dashboards})
 	Register(server, r.Services, &serveServer{Resource: r.Services, clusters: r.Clusters})
 	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
-	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{clusters: r.Clusters, proxy: dashboards, tokens: tokens})
+	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{r.Clusters, dashboards}, tokens: tokens})
 }
 
-// method is a standard method. resp is its response; that of a stream only tells the type of the messages that are sent.
+// method is a standard method. resp is its response; for a stream it only has the type of the messages.
 type method struct {
-	// fits tells whether a request has what the method asks it for.
+	// fits reports whether a request has the fields that the method reads.
 	fits func(req proto.Message) bool
 	do   func(ctx context.Context, r *resource.Resource, req, resp proto.Message, send func(any) error) error
 }

@@ -26,44 +26,22 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// submissionServer implements SubmissionService.
-type submissionServer struct {
-	raygatev2.UnsafeSubmissionServiceServer // so that a new method in the proto is a compile error here
-	clusters                                *resource.Resource
-	proxy                                   *dashboardproxy.Proxy
-	tokens                                  store.Tokens
+// Dashboards opens the dashboards of clusters for callers.
+type Dashboards struct {
+	Clusters *resource.Resource
+	Proxy    *dashboardproxy.Proxy
 }
 
-var _ raygatev2.SubmissionServiceServer = (*submissionServer)(nil)
-
-// inCluster is implemented by all requests, aboutOne by those about one submission.
-type inCluster interface {
-	GetNamespace() string
-	GetCluster() string
-}
-
-type aboutOne interface {
-	inCluster
-	GetSubmissionId() string
-}
-
-// maxSubmissionID is far beyond any id that means something.
-const maxSubmissionID = 512
-
-// open returns the dashboard of a request for a caller who may do verb.
-func (s *submissionServer) open(ctx context.Context, req inCluster, verb string) (*dashboardproxy.Dashboard, dashboard.Client, error) {
-	if one, ok := req.(aboutOne); ok {
-		if err := checkSubmissionID(one.GetSubmissionId()); err != nil {
-			return nil, nil, err
-		}
-	}
-	if _, err := s.clusters.Find(ctx, req.GetNamespace(), req.GetCluster()); err != nil {
+// Open returns the dashboard of a cluster for a caller who may do verb, and its client. clusterField is the field of the request with the name of the
+// cluster, for errors.
+func (o Dashboards) Open(ctx context.Context, cluster types.NamespacedName, clusterField, verb string) (*dashboardproxy.Dashboard, dashboard.Client, error) {
+	if _, err := o.Clusters.Find(ctx, cluster.Namespace, cluster.Name); err != nil {
 		if bad, ok := errors.AsType[*rpcstatus.InvalidError](err); ok && bad.Violations[0].Field == "name" {
-			bad.Violations[0].Field = "cluster"
+			bad.Violations[0].Field = clusterField
 		}
 		return nil, nil, err
 	}
-	d, err := s.proxy.Open(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetCluster()}, verb)
+	d, err := o.Proxy.Open(ctx, cluster, verb)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -71,15 +49,61 @@ func (s *submissionServer) open(ctx context.Context, req inCluster, verb string)
 	return d, c, err
 }
 
-func checkSubmissionID(id string) error {
+// maxSubmissionID is the longest id of a submission in bytes, far beyond those in use.
+const maxSubmissionID = 512
+
+// CheckSubmissionID refuses an id that cannot be part of a path.
+func CheckSubmissionID(field, id string) error {
 	if id == "" || id == "." || id == ".." || len(id) > maxSubmissionID {
-		return rpcstatus.BadField("submission_id", "required, no more than %d bytes, and not a dot or two, which no path can hold", maxSubmissionID)
+		return rpcstatus.BadField(field, "required, no more than %d bytes, and not a dot or two, which no path can hold", maxSubmissionID)
 	}
 	return nil
 }
 
-// CreateSubmission implements raygatev2.SubmissionServiceServer. An answer that is lost on the way from the dashboard is made up for by asking for the
-// id, which therefore is made here and not by Ray.
+// CompleteSubmissionID checks the id that a client wants for a new submission, or generates one: with an id, a submission whose answer is lost can be
+// looked for.
+func CompleteSubmissionID(field string, id *string) error {
+	if *id == "" {
+		*id = "raysubmit_" + rand.String(16)
+	}
+	return CheckSubmissionID(field, *id)
+}
+
+// Submit submits a job and returns its id. If the answer of the dashboard is lost, it looks for the id.
+func Submit(ctx context.Context, c dashboard.Client, wanted dashboard.Submission) (string, error) {
+	id, err := c.SubmitJob(ctx, wanted)
+	if errors.Is(err, dashboard.ErrUnavailable) {
+		if job, getErr := c.GetJob(ctx, wanted.SubmissionID); getErr == nil && job.Entrypoint == wanted.Entrypoint {
+			return wanted.SubmissionID, nil
+		}
+	}
+	return id, err
+}
+
+// submissionServer implements SubmissionService.
+type submissionServer struct {
+	raygatev2.UnsafeSubmissionServiceServer // so that a new method in the proto is a compile error here
+	Dashboards
+	tokens store.Tokens
+}
+
+var _ raygatev2.SubmissionServiceServer = (*submissionServer)(nil)
+
+// open returns the dashboard of a request for a caller who may do verb.
+func (s *submissionServer) open(ctx context.Context, req interface {
+	GetNamespace() string
+	GetCluster() string
+}, verb string,
+) (*dashboardproxy.Dashboard, dashboard.Client, error) {
+	if one, ok := req.(interface{ GetSubmissionId() string }); ok {
+		if err := CheckSubmissionID("submission_id", one.GetSubmissionId()); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s.Open(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetCluster()}, "cluster", verb)
+}
+
+// CreateSubmission implements raygatev2.SubmissionServiceServer.
 func (s *submissionServer) CreateSubmission(ctx context.Context, req *raygatev2.CreateSubmissionRequest) (*raygatev2.CreateSubmissionResponse, error) {
 	wanted, err := submissionToRay(req.GetSubmission())
 	if err != nil {
@@ -92,16 +116,11 @@ func (s *submissionServer) CreateSubmission(ctx context.Context, req *raygatev2.
 	if err := d.CheckReady(); err != nil {
 		return nil, err
 	}
-	_, err = c.SubmitJob(ctx, wanted)
-	if err != nil && !errors.Is(err, dashboard.ErrUnavailable) {
+	if _, err = Submit(ctx, c, wanted); err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
 	}
-	job, getErr := c.GetJob(ctx, wanted.SubmissionID)
-	switch {
-	case getErr == nil && (err == nil || job.Entrypoint == wanted.Entrypoint):
-	case err != nil:
-		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
-	default: // it was accepted
+	job, err := c.GetJob(ctx, wanted.SubmissionID)
+	if err != nil { // it was accepted all the same
 		job = &dashboard.Job{Type: "SUBMISSION", SubmissionID: wanted.SubmissionID, Status: dashboard.Pending, Entrypoint: wanted.Entrypoint, Metadata: wanted.Metadata, RuntimeEnv: wanted.RuntimeEnv}
 	}
 	return &raygatev2.CreateSubmissionResponse{Submission: submissionFromRay(job)}, nil
@@ -227,7 +246,7 @@ func (s *submissionServer) DeleteSubmission(ctx context.Context, req *raygatev2.
 		return nil, err
 	}
 	if err = c.DeleteJob(ctx, req.GetSubmissionId()); err != nil {
-		// Ray answers as if it had failed itself when the job goes on.
+		// For a job that is running Ray answers with an internal error.
 		if job, getErr := c.GetJob(ctx, req.GetSubmissionId()); getErr == nil && !job.Status.Final() {
 			err = wrongState("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
 		}
@@ -253,7 +272,7 @@ func (s *submissionServer) GetSubmissionLogs(req *raygatev2.GetSubmissionLogsReq
 		send: func(data []byte, next int64) error {
 			return stream.Send(&raygatev2.GetSubmissionLogsResponse{Data: data, NextOffset: next})
 		},
-		allowed: func() error { return s.proxy.StillAllowed(ctx, d) },
+		allowed: func() error { return s.Proxy.StillAllowed(ctx, d) },
 	}
 	c := reopened{open: func(ctx context.Context) (dashboard.Client, error) {
 		_, c, err := s.open(ctx, req, "get")
@@ -271,9 +290,7 @@ func submissionToRay(in *raygatev2.Submission) (dashboard.Submission, error) {
 	if out.Entrypoint == "" {
 		return out, rpcstatus.BadField("submission.entrypoint", "required: the shell command to run")
 	}
-	if out.SubmissionID == "" {
-		out.SubmissionID = "raysubmit_" + rand.String(16)
-	} else if err := checkSubmissionID(out.SubmissionID); err != nil {
+	if err := CompleteSubmissionID("submission_id", &out.SubmissionID); err != nil {
 		return out, err
 	}
 	if !(out.EntrypointNumCPUs >= 0) || !(out.EntrypointNumGPUs >= 0) || out.EntrypointMemory < 0 {

@@ -10,12 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// What the autoscaler gets of the one when only the other is given.
+// Resources of the autoscaler container, if only one of the two is set.
 const (
 	defaultAutoscalerCPU    = "500m"
 	defaultAutoscalerMemory = "512Mi"
@@ -25,15 +26,9 @@ func autoscalerToRay(o *kuberay.AutoscalerOptions, path *field.Path) (*rayv1.Aut
 	if o == nil {
 		return nil, nil
 	}
-	out := &rayv1.AutoscalerOptions{Env: environmentToRay(&kuberay.EnvironmentVariables{Values: o.GetEnvs().GetValues()})}
-	if seconds := o.GetIdleTimeoutSeconds(); seconds > 0 {
-		out.IdleTimeoutSeconds = &seconds
-	}
-	if mode := o.GetUpscalingMode(); mode != "" {
-		out.UpscalingMode = new(rayv1.UpscalingMode(mode))
-	}
-	if image := o.GetImage(); image != "" {
-		out.Image = &image
+	out := &rayv1.AutoscalerOptions{
+		Env: environmentToRay(&kuberay.EnvironmentVariables{Values: o.GetEnvs().GetValues()}), IdleTimeoutSeconds: nonZero(max(o.GetIdleTimeoutSeconds(), 0)),
+		UpscalingMode: nonZero(rayv1.UpscalingMode(o.GetUpscalingMode())), Image: nonZero(o.GetImage()),
 	}
 	if strings.EqualFold(o.GetImagePullPolicy(), string(corev1.PullAlways)) {
 		out.ImagePullPolicy = new(corev1.PullAlways)
@@ -58,7 +53,7 @@ func autoscalerToRay(o *kuberay.AutoscalerOptions, path *field.Path) (*rayv1.Aut
 	return out, errs
 }
 
-// resourcesOf are requests and limits of cpu and memory.
+// resourcesOf returns requests and limits of CPU and memory.
 func resourcesOf(cpu, memory string, path *field.Path) (*corev1.ResourceRequirements, field.ErrorList) {
 	var errs field.ErrorList
 	list := corev1.ResourceList{}
@@ -75,20 +70,14 @@ func resourcesOf(cpu, memory string, path *field.Path) (*corev1.ResourceRequirem
 	return &corev1.ResourceRequirements{Requests: list, Limits: maps.Clone(list)}, errs
 }
 
-// autoscalerFromRay makes up keys of what has none, 0 and 1 and so on.
+// autoscalerFromRay numbers the sources of variables, which have no key in a RayCluster.
 func autoscalerFromRay(o *rayv1.AutoscalerOptions) *kuberay.AutoscalerOptions {
 	if o == nil {
 		return nil
 	}
-	out := &kuberay.AutoscalerOptions{IdleTimeoutSeconds: number(o.IdleTimeoutSeconds)}
-	if o.UpscalingMode != nil {
-		out.UpscalingMode = string(*o.UpscalingMode)
-	}
-	if o.Image != nil {
-		out.Image = *o.Image
-	}
-	if o.ImagePullPolicy != nil {
-		out.ImagePullPolicy = string(*o.ImagePullPolicy)
+	out := &kuberay.AutoscalerOptions{
+		IdleTimeoutSeconds: ptr.Deref(o.IdleTimeoutSeconds, 0), UpscalingMode: string(ptr.Deref(o.UpscalingMode, "")), Image: ptr.Deref(o.Image, ""),
+		ImagePullPolicy: string(ptr.Deref(o.ImagePullPolicy, "")),
 	}
 	envs := &kuberay.EnvironmentVariables{Values: map[string]string{}, ValuesFrom: map[string]*kuberay.EnvValueFrom{}}
 	for _, v := range o.Env {
@@ -113,9 +102,13 @@ func autoscalerFromRay(o *rayv1.AutoscalerOptions) *kuberay.AutoscalerOptions {
 		mountFromRay(v, &o.VolumeMounts[i])
 		out.Volumes = append(out.Volumes, v)
 	}
-	if r := o.Resources; r != nil {
-		out.Cpu = cmp.Or(quantityText(r.Limits, corev1.ResourceCPU), quantityText(r.Requests, corev1.ResourceCPU))
-		out.Memory = cmp.Or(quantityText(r.Limits, corev1.ResourceMemory), quantityText(r.Requests, corev1.ResourceMemory))
+	if o.Resources != nil {
+		out.Cpu, out.Memory = amountOf(o.Resources, corev1.ResourceCPU), amountOf(o.Resources, corev1.ResourceMemory)
 	}
 	return out
+}
+
+// amountOf is the limit of a resource, or the request if there is no limit; empty for neither.
+func amountOf(r *corev1.ResourceRequirements, name corev1.ResourceName) string {
+	return cmp.Or(quantityText(r.Limits, name), quantityText(r.Requests, name))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// reservedHead and reservedWorker are variables that V1 or the operator sets, and that are therefore not shown.
+// reservedHead and reservedWorker are variables that V1 or the operator sets. They are not shown.
 var (
 	reservedHead   = []string{"MY_POD_IP", "RAY_CLUSTER_NAME", "RAY_PORT", "RAY_ADDRESS", "RAY_USAGE_STATS_KUBERAY_IN_USE"}
 	reservedWorker = append(slices.Clone(reservedHead),
@@ -50,23 +50,17 @@ func environmentFromRay(all []corev1.EnvVar, reserved []string) *kuberay.Environ
 	if len(all) == 0 {
 		return nil
 	}
-	out := &kuberay.EnvironmentVariables{}
+	out := &kuberay.EnvironmentVariables{Values: map[string]string{}, ValuesFrom: map[string]*kuberay.EnvValueFrom{}}
 	for i := range all {
 		v := &all[i]
 		if slices.Contains(reserved, v.Name) {
 			continue
 		}
 		if v.ValueFrom == nil {
-			if out.Values == nil {
-				out.Values = map[string]string{}
-			}
 			out.Values[v.Name] = v.Value
 			continue
 		}
 		if from := sourceFromRay(v.ValueFrom); from != nil {
-			if out.ValuesFrom == nil {
-				out.ValuesFrom = map[string]*kuberay.EnvValueFrom{}
-			}
 			out.ValuesFrom[v.Name] = from
 		}
 	}

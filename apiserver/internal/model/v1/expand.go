@@ -13,27 +13,21 @@ import (
 // memberTemplate is the member of a group by which custom resources in JSON or YAML may name a compute template.
 const memberTemplate = "computeTemplate"
 
-// NamedTemplates returns the names of the compute templates that the groups of a custom resource name, each once. There are none in most.
+// NamedTemplates returns the names of the compute templates that the groups of a custom resource name, each once. Most resources have none.
 func NamedTemplates(tree map[string]any) []string {
-	return templatesOf(tree, func(group map[string]any) string {
-		name, _ := group[memberTemplate].(string)
-		return name
-	})
+	return templatesOf(tree, memberTemplate)
 }
 
-// StoredTemplates returns the names of the compute templates that the groups of a stored custom resource were made of, each once.
+// StoredTemplates returns the names of the compute templates that the groups of a stored custom resource were made from, each once.
 func StoredTemplates(tree map[string]any) []string {
-	return templatesOf(tree, func(group map[string]any) string {
-		name, _, _ := unstructured.NestedString(group, "template", "metadata", "annotations", annotationComputeTemplate)
-		return name
-	})
+	return templatesOf(tree, "template", "metadata", "annotations", annotationComputeTemplate)
 }
 
-// templatesOf returns the names that named finds in the groups, each once.
-func templatesOf(tree map[string]any, named func(group map[string]any) string) []string {
+// templatesOf returns the names at a path of the groups, each once.
+func templatesOf(tree map[string]any, path ...string) []string {
 	var names []string
 	for _, g := range groupsIn(tree) {
-		if name := named(g.group); name != "" {
+		if name, _, _ := unstructured.NestedString(g.group, path...); name != "" {
 			names = append(names, name)
 		}
 	}

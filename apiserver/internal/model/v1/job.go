@@ -8,12 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// What a submitter gets that is not told what it needs.
+// Default resources of the submitter.
 const (
 	defaultSubmitterCPU    = "1"
 	defaultSubmitterMemory = "1Gi"
@@ -29,9 +30,7 @@ func JobToRay(j *kuberay.RayJob, templates Templates) (*rayv1.RayJob, field.Erro
 		Entrypoint: j.GetEntrypoint(), Metadata: j.GetMetadata(), RuntimeEnvYAML: j.GetRuntimeEnv(), JobId: j.GetJobId(),
 		ShutdownAfterJobFinishes: j.GetShutdownAfterJobFinishes(), TTLSecondsAfterFinished: j.GetTtlSecondsAfterFinished(), ClusterSelector: j.GetClusterSelector(),
 		EntrypointNumCpus: max(j.GetEntrypointNumCpus(), 0), EntrypointNumGpus: max(j.GetEntrypointNumGpus(), 0), EntrypointResources: j.GetEntrypointResources(),
-	}
-	if seconds := j.GetActiveDeadlineSeconds(); seconds > 0 {
-		job.Spec.ActiveDeadlineSeconds = &seconds
+		ActiveDeadlineSeconds: nonZero(max(j.GetActiveDeadlineSeconds(), 0)),
 	}
 	var more field.ErrorList
 	job.Spec.RayClusterSpec, more = specToRay(j.GetClusterSpec(), specOptions{version: j.GetVersion(), templates: templates})
@@ -58,7 +57,7 @@ func JobFromRay(job *rayv1.RayJob) *kuberay.RayJob {
 		Name: job.Name, Namespace: job.Namespace, User: userOf(job.Labels, job.Annotations), Entrypoint: spec.Entrypoint, Metadata: spec.Metadata,
 		RuntimeEnv: spec.RuntimeEnvYAML, ShutdownAfterJobFinishes: spec.ShutdownAfterJobFinishes, ClusterSelector: spec.ClusterSelector,
 		TtlSecondsAfterFinished: spec.TTLSecondsAfterFinished, JobSubmitter: submitterFromRay(spec.SubmitterPodTemplate), EntrypointNumCpus: spec.EntrypointNumCpus,
-		EntrypointNumGpus: spec.EntrypointNumGpus, EntrypointResources: spec.EntrypointResources, ActiveDeadlineSeconds: number(spec.ActiveDeadlineSeconds),
+		EntrypointNumGpus: spec.EntrypointNumGpus, EntrypointResources: spec.EntrypointResources, ActiveDeadlineSeconds: ptr.Deref(spec.ActiveDeadlineSeconds, 0),
 		CreatedAt: seconds(&job.CreationTimestamp), DeleteAt: seconds(job.DeletionTimestamp), JobId: status.JobId, JobStatus: string(status.JobStatus),
 		JobDeploymentStatus: string(status.JobDeploymentStatus), Message: status.Message, RayClusterName: status.RayClusterName,
 		StartTime: instant(status.StartTime), EndTime: instant(status.EndTime),
@@ -74,11 +73,7 @@ func submitterFromRay(t *corev1.PodTemplateSpec) *kuberay.RayJobSubmitter {
 		return nil
 	}
 	c := &t.Spec.Containers[0]
-	s := &kuberay.RayJobSubmitter{
-		Image:  c.Image,
-		Cpu:    cmp.Or(quantityText(c.Resources.Limits, corev1.ResourceCPU), quantityText(c.Resources.Requests, corev1.ResourceCPU)),
-		Memory: cmp.Or(quantityText(c.Resources.Limits, corev1.ResourceMemory), quantityText(c.Resources.Requests, corev1.ResourceMemory)),
-	}
+	s := &kuberay.RayJobSubmitter{Image: c.Image, Cpu: amountOf(&c.Resources, corev1.ResourceCPU), Memory: amountOf(&c.Resources, corev1.ResourceMemory)}
 	if s.GetCpu() == defaultSubmitterCPU {
 		s.Cpu = ""
 	}

@@ -103,7 +103,7 @@ func mergeLists(current, before, after []any) []any {
 	return out
 }
 
-// mergeSets is for items that nothing tells apart but themselves, such as tolerations.
+// mergeSets merges lists whose items have no key, such as tolerations.
 func mergeSets(current, before, after []any) []any {
 	has := func(list []any, item any) bool {
 		return slices.ContainsFunc(list, func(other any) bool { return reflect.DeepEqual(item, other) })

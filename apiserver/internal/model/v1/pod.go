@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -99,36 +100,27 @@ func podToRay(g group, c corev1.Container, o specOptions, path *field.Path) (cor
 
 func defaultImage(version string) string { return "rayproject/ray:" + version }
 
-// pod is what V1 shows of a Pod template.
-type pod struct {
-	computeTemplate, image, serviceAccount, pullSecret, pullPolicy string
-
-	volumes             []*kuberay.Volume
-	environment         *kuberay.EnvironmentVariables
-	annotations, labels map[string]string
-	security            *kuberay.SecurityContext
-}
-
-// podFromRay shows a Pod template. reserved are variables that are not the user's.
-func podFromRay(t *corev1.PodTemplateSpec, container string, reserved []string, version string) pod {
-	p := pod{
-		computeTemplate: t.Annotations[annotationComputeTemplate], annotations: without(t.Annotations, hiddenPodAnnotations...), labels: without(t.Labels, hiddenPodLabels...),
-		volumes: volumesFromRay(&t.Spec),
+// podFromRay returns what V1 shows of a Pod template, in a message that has no more than the group interface. reserved are the variables that are not
+// shown.
+func podFromRay(t *corev1.PodTemplateSpec, container string, reserved []string, version string) *kuberay.WorkerGroupSpec {
+	g := &kuberay.WorkerGroupSpec{
+		ComputeTemplate: t.Annotations[annotationComputeTemplate], Volumes: volumesFromRay(&t.Spec),
+		Annotations: without(t.Annotations, hiddenPodAnnotations...), Labels: without(t.Labels, hiddenPodLabels...),
 	}
 	if name := t.Spec.ServiceAccountName; len(name) > 1 {
-		p.serviceAccount = name
+		g.ServiceAccount = name
 	}
 	if len(t.Spec.ImagePullSecrets) > 0 {
-		p.pullSecret = t.Spec.ImagePullSecrets[0].Name
+		g.ImagePullSecret = t.Spec.ImagePullSecrets[0].Name
 	}
 	if c := rayContainer(&t.Spec, container); c != nil {
-		p.image = imageFromRay(t, c, version)
+		g.Image = imageFromRay(t, c, version)
 		if c.ImagePullPolicy == corev1.PullAlways {
-			p.pullPolicy = string(corev1.PullAlways)
+			g.ImagePullPolicy = string(corev1.PullAlways)
 		}
-		p.environment, p.security = environmentFromRay(c.Env, reserved), securityFromRay(c.SecurityContext)
+		g.Environment, g.SecurityContext = environmentFromRay(c.Env, reserved), securityFromRay(c.SecurityContext)
 	}
-	return p
+	return g
 }
 
 // rayContainer returns the container that runs Ray: the one of the name that V1 gives it, or else the first one; nil when there is none.
@@ -156,28 +148,25 @@ func securityToRay(s *kuberay.SecurityContext) *corev1.SecurityContext {
 	if s == nil {
 		return nil
 	}
-	out := &corev1.SecurityContext{Privileged: s.Privileged, Capabilities: &corev1.Capabilities{}}
-	for _, c := range s.GetCapabilities().GetAdd() {
-		out.Capabilities.Add = append(out.Capabilities.Add, corev1.Capability(c))
-	}
-	for _, c := range s.GetCapabilities().GetDrop() {
-		out.Capabilities.Drop = append(out.Capabilities.Drop, corev1.Capability(c))
-	}
-	return out
+	c := s.GetCapabilities()
+	return &corev1.SecurityContext{Privileged: s.Privileged, Capabilities: &corev1.Capabilities{
+		Add: renamed[corev1.Capability](c.GetAdd()), Drop: renamed[corev1.Capability](c.GetDrop()),
+	}}
 }
 
 func securityFromRay(s *corev1.SecurityContext) *kuberay.SecurityContext {
 	if s == nil {
 		return nil
 	}
-	out := &kuberay.SecurityContext{Privileged: s.Privileged, Capabilities: &kuberay.Capabilities{}}
-	if c := s.Capabilities; c != nil {
-		for _, name := range c.Add {
-			out.Capabilities.Add = append(out.Capabilities.Add, string(name))
-		}
-		for _, name := range c.Drop {
-			out.Capabilities.Drop = append(out.Capabilities.Drop, string(name))
-		}
+	c := cmp.Or(s.Capabilities, &corev1.Capabilities{})
+	return &kuberay.SecurityContext{Privileged: s.Privileged, Capabilities: &kuberay.Capabilities{Add: renamed[string](c.Add), Drop: renamed[string](c.Drop)}}
+}
+
+// renamed converts texts to another type of texts; nil for none.
+func renamed[To, From ~string](all []From) []To {
+	var out []To
+	for _, one := range all {
+		out = append(out, To(one))
 	}
 	return out
 }

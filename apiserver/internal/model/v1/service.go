@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -17,8 +18,8 @@ func ServiceToRay(s *kuberay.RayService, templates Templates, now time.Time) (*r
 	rs.Annotations[annotationCreated] = now.UTC().String()
 	errs := setUser(s.GetUser(), rs.Labels, rs.Annotations)
 	rs.Spec.ServeConfigV2 = s.GetServeConfig_V2()
-	rs.Spec.ServiceUnhealthySecondThreshold = positive(s.GetServiceUnhealthySecondThreshold())       //nolint:staticcheck // clients still send it
-	rs.Spec.DeploymentUnhealthySecondThreshold = positive(s.GetDeploymentUnhealthySecondThreshold()) //nolint:staticcheck // clients still send it
+	rs.Spec.ServiceUnhealthySecondThreshold = nonZero(max(s.GetServiceUnhealthySecondThreshold(), 0))       //nolint:staticcheck // clients still send it
+	rs.Spec.DeploymentUnhealthySecondThreshold = nonZero(max(s.GetDeploymentUnhealthySecondThreshold(), 0)) //nolint:staticcheck // clients still send it
 	spec, more := specToRay(s.GetClusterSpec(), specOptions{version: s.GetVersion(), serve: true, templates: templates})
 	if spec != nil {
 		rs.Spec.RayClusterSpec = *spec
@@ -37,17 +38,9 @@ func ServiceFromRay(rs *rayv1.RayService) *kuberay.RayService {
 			ServeApplicationStatus: applicationsFromRay(active.Applications),
 		},
 	}
-	s.ServiceUnhealthySecondThreshold = number(rs.Spec.ServiceUnhealthySecondThreshold)       //nolint:staticcheck // clients compare it with what they sent
-	s.DeploymentUnhealthySecondThreshold = number(rs.Spec.DeploymentUnhealthySecondThreshold) //nolint:staticcheck // clients compare it with what they sent
+	s.ServiceUnhealthySecondThreshold = ptr.Deref(rs.Spec.ServiceUnhealthySecondThreshold, 0)       //nolint:staticcheck // clients compare it with what they sent
+	s.DeploymentUnhealthySecondThreshold = ptr.Deref(rs.Spec.DeploymentUnhealthySecondThreshold, 0) //nolint:staticcheck // clients compare it with what they sent
 	return s
-}
-
-// positive is nil for a number that says nothing.
-func positive(n int32) *int32 {
-	if n <= 0 {
-		return nil
-	}
-	return &n
 }
 
 func applicationsFromRay(all map[string]rayv1.AppStatus) []*kuberay.ServeApplicationStatus {

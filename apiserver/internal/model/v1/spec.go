@@ -1,10 +1,12 @@
 package v1
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -43,14 +45,14 @@ func specToRay(spec *kuberay.ClusterSpec, o specOptions) (*rayv1.RayClusterSpec,
 		RayVersion: o.version, HeadServiceAnnotations: spec.GetHeadServiceAnnotations(),
 		HeadGroupSpec: rayv1.HeadGroupSpec{ServiceType: corev1.ServiceType(head.GetServiceType()), RayStartParams: notNil(head.GetRayStartParams()), Template: template},
 	}
-	if head.GetEnableIngress() {
-		out.HeadGroupSpec.EnableIngress = new(true)
-	}
+	out.HeadGroupSpec.EnableIngress = nonZero(head.GetEnableIngress())
 	for i, g := range spec.GetWorkerGroupSpec() {
 		template, more := workerPod(g, o, specPath.Child("workerGroupSpec").Index(i))
 		errs = append(errs, more...)
 		out.WorkerGroupSpecs = append(out.WorkerGroupSpecs, rayv1.WorkerGroupSpec{
-			GroupName: g.GetGroupName(), Replicas: new(g.GetReplicas()), MinReplicas: new(orReplicas(g.GetMinReplicas(), g)), MaxReplicas: new(orReplicas(g.GetMaxReplicas(), g)),
+			// Zero as a bound means the number of replicas.
+			GroupName: g.GetGroupName(), Replicas: new(g.GetReplicas()),
+			MinReplicas: new(cmp.Or(g.GetMinReplicas(), g.GetReplicas())), MaxReplicas: new(cmp.Or(g.GetMaxReplicas(), g.GetReplicas())),
 			RayStartParams: notNil(g.GetRayStartParams()), Template: template,
 		})
 	}
@@ -63,12 +65,13 @@ func specToRay(spec *kuberay.ClusterSpec, o specOptions) (*rayv1.RayClusterSpec,
 	return out, errs
 }
 
-// orReplicas is a bound of a worker group, for which zero means the number of replicas.
-func orReplicas(bound int32, g *kuberay.WorkerGroupSpec) int32 {
-	if bound == 0 {
-		return g.GetReplicas()
+// nonZero returns nil for the zero value, which means that a field is not set.
+func nonZero[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
 	}
-	return bound
+	return &value
 }
 
 // notNil keeps required maps from being written as null.
@@ -83,33 +86,23 @@ func specFromRay(spec *rayv1.RayClusterSpec) *kuberay.ClusterSpec {
 	head := &spec.HeadGroupSpec
 	pod := podFromRay(&head.Template, "ray-head", reservedHead, spec.RayVersion)
 	out := &kuberay.ClusterSpec{
-		EnableInTreeAutoscaling: isTrue(spec.EnableInTreeAutoscaling), HeadServiceAnnotations: spec.HeadServiceAnnotations,
+		EnableInTreeAutoscaling: ptr.Deref(spec.EnableInTreeAutoscaling, false), HeadServiceAnnotations: spec.HeadServiceAnnotations,
 		HeadGroupSpec: &kuberay.HeadGroupSpec{
-			ServiceType: string(head.ServiceType), RayStartParams: head.RayStartParams, EnableIngress: isTrue(head.EnableIngress),
-			ComputeTemplate: pod.computeTemplate, Image: pod.image, Volumes: pod.volumes, ServiceAccount: pod.serviceAccount, ImagePullSecret: pod.pullSecret,
-			Environment: pod.environment, Annotations: pod.annotations, Labels: pod.labels, ImagePullPolicy: pod.pullPolicy, SecurityContext: pod.security,
+			ServiceType: string(head.ServiceType), RayStartParams: head.RayStartParams, EnableIngress: ptr.Deref(head.EnableIngress, false),
+			ComputeTemplate: pod.GetComputeTemplate(), Image: pod.GetImage(), Volumes: pod.GetVolumes(), ServiceAccount: pod.GetServiceAccount(),
+			ImagePullSecret: pod.GetImagePullSecret(), Environment: pod.GetEnvironment(), Annotations: pod.GetAnnotations(), Labels: pod.GetLabels(),
+			ImagePullPolicy: pod.GetImagePullPolicy(), SecurityContext: pod.GetSecurityContext(),
 		},
 	}
 	for i := range spec.WorkerGroupSpecs {
-		g := &spec.WorkerGroupSpecs[i]
-		pod := podFromRay(&g.Template, "ray-worker", reservedWorker, spec.RayVersion)
-		out.WorkerGroupSpec = append(out.WorkerGroupSpec, &kuberay.WorkerGroupSpec{
-			GroupName: g.GroupName, Replicas: number(g.Replicas), MinReplicas: number(g.MinReplicas), MaxReplicas: number(g.MaxReplicas), RayStartParams: g.RayStartParams,
-			ComputeTemplate: pod.computeTemplate, Image: pod.image, Volumes: pod.volumes, ServiceAccount: pod.serviceAccount, ImagePullSecret: pod.pullSecret,
-			Environment: pod.environment, Annotations: pod.annotations, Labels: pod.labels, ImagePullPolicy: pod.pullPolicy, SecurityContext: pod.security,
-		})
+		w := &spec.WorkerGroupSpecs[i]
+		g := podFromRay(&w.Template, "ray-worker", reservedWorker, spec.RayVersion)
+		g.GroupName, g.RayStartParams = w.GroupName, w.RayStartParams
+		g.Replicas, g.MinReplicas, g.MaxReplicas = ptr.Deref(w.Replicas, 0), ptr.Deref(w.MinReplicas, 0), ptr.Deref(w.MaxReplicas, 0)
+		out.WorkerGroupSpec = append(out.WorkerGroupSpec, g)
 	}
 	if out.GetEnableInTreeAutoscaling() {
 		out.AutoscalerOptions = autoscalerFromRay(spec.AutoscalerOptions)
 	}
 	return out
-}
-
-func isTrue(b *bool) bool { return b != nil && *b }
-
-func number(n *int32) int32 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// What makes a ConfigMap a compute template.
+// Labels and defaults of the ConfigMap of a compute template.
 const (
 	LabelConfigType       = "ray.io/config-type"
 	ConfigTypeTemplate    = "compute-template"
@@ -27,14 +27,6 @@ const (
 
 // Templates are compute templates of one namespace by name.
 type Templates map[string]*kuberay.ComputeTemplate
-
-// toleration is how one is written into a ConfigMap.
-type toleration struct {
-	Key      string `json:"key,omitempty"`
-	Operator string `json:"operator,omitempty"`
-	Value    string `json:"value,omitempty"`
-	Effect   string `json:"effect,omitempty"`
-}
 
 // TemplateToConfigMap returns the ConfigMap that keeps a compute template.
 func TemplateToConfigMap(t *kuberay.ComputeTemplate) (*corev1.ConfigMap, field.ErrorList) {
@@ -52,11 +44,7 @@ func TemplateToConfigMap(t *kuberay.ComputeTemplate) (*corev1.ConfigMap, field.E
 		},
 	}
 	if len(t.GetTolerations()) > 0 {
-		var all []toleration
-		for _, one := range t.GetTolerations() {
-			all = append(all, toleration{one.GetKey(), one.GetOperator(), one.GetValue(), one.GetEffect()})
-		}
-		text, _ := json.Marshal(all)
+		text, _ := json.Marshal(t.GetTolerations()) // the generated type has the tags that KubeRay's API server writes
 		cm.Data["tolerations"] = string(text)
 	}
 	return cm, errs
@@ -75,11 +63,9 @@ func TemplateFromConfigMap(cm *corev1.ConfigMap) *kuberay.ComputeTemplate {
 	if json.Unmarshal([]byte(cm.Data["extended_resources"]), &extended) == nil && len(extended) > 0 {
 		t.ExtendedResources = extended
 	}
-	var tolerations []toleration
+	var tolerations []*kuberay.PodToleration
 	if json.Unmarshal([]byte(cm.Data["tolerations"]), &tolerations) == nil {
-		for _, one := range tolerations {
-			t.Tolerations = append(t.Tolerations, &kuberay.PodToleration{Key: one.Key, Operator: one.Operator, Value: one.Value, Effect: one.Effect})
-		}
+		t.Tolerations = slices.DeleteFunc(tolerations, func(one *kuberay.PodToleration) bool { return one == nil })
 	}
 	return t
 }

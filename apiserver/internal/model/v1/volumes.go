@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
@@ -62,12 +63,9 @@ func sourceToRay(v *kuberay.Volume, path *field.Path) (s corev1.VolumeSource, er
 		claim := &corev1.PersistentVolumeClaimTemplate{
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{labelManagedBy: managedBy}},
 			Spec: corev1.PersistentVolumeClaimSpec{
-				AccessModes: []corev1.PersistentVolumeAccessMode{mode},
-				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
+				AccessModes: []corev1.PersistentVolumeAccessMode{mode}, StorageClassName: nonZero(v.GetStorageClassName()),
+				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: size}},
 			},
-		}
-		if class := v.GetStorageClassName(); class != "" {
-			claim.Spec.StorageClassName = &class
 		}
 		s.Ephemeral = &corev1.EphemeralVolumeSource{VolumeClaimTemplate: claim}
 	case kuberay.Volume_CONFIGMAP:
@@ -102,11 +100,8 @@ func itemsToRay(items map[string]string) []corev1.KeyToPath {
 }
 
 func itemsFromRay(items []corev1.KeyToPath) map[string]string {
-	var all map[string]string
+	all := map[string]string{}
 	for _, item := range items {
-		if all == nil {
-			all = map[string]string{}
-		}
 		all[item.Key] = item.Path
 	}
 	return all
@@ -139,33 +134,35 @@ func volumesFromRay(spec *corev1.PodSpec) []*kuberay.Volume {
 
 func mountFromRay(v *kuberay.Volume, m *corev1.VolumeMount) {
 	v.MountPath, v.ReadOnly = m.MountPath, v.GetReadOnly() || m.ReadOnly
-	for mode, name := range propagations {
-		if m.MountPropagation != nil && *m.MountPropagation == name {
-			v.MountPropagationMode = mode
-		}
-	}
+	v.MountPropagationMode = enumOf(propagations, ptr.Deref(m.MountPropagation, ""))
 }
 
-// sourceFromVolume fills in v and tells whether V1 has a type for it.
+// enumOf returns the enum of a name, zero for an unknown name.
+func enumOf[E, N comparable](names map[E]N, name N) (enum E) {
+	for e, n := range names {
+		if n == name {
+			enum = e
+		}
+	}
+	return enum
+}
+
+// sourceFromVolume fills in v. It returns false if V1 has no type for the volume.
 func sourceFromVolume(v *kuberay.Volume, s *corev1.VolumeSource) bool {
 	switch {
 	case s.PersistentVolumeClaim != nil:
 		v.VolumeType, v.Source, v.ReadOnly = kuberay.Volume_PERSISTENT_VOLUME_CLAIM, s.PersistentVolumeClaim.ClaimName, s.PersistentVolumeClaim.ReadOnly
 	case s.HostPath != nil:
 		v.VolumeType, v.Source = kuberay.Volume_HOST_PATH, s.HostPath.Path
-		if s.HostPath.Type != nil && *s.HostPath.Type == corev1.HostPathFile {
+		if ptr.Deref(s.HostPath.Type, "") == corev1.HostPathFile {
 			v.HostPathType = kuberay.Volume_FILE
 		}
 	case s.Ephemeral != nil && s.Ephemeral.VolumeClaimTemplate != nil:
 		claim := &s.Ephemeral.VolumeClaimTemplate.Spec
 		v.VolumeType, v.Storage = kuberay.Volume_EPHEMERAL, quantityText(claim.Resources.Requests, corev1.ResourceStorage)
-		if claim.StorageClassName != nil {
-			v.StorageClassName = *claim.StorageClassName
-		}
-		for mode, name := range accessModes {
-			if len(claim.AccessModes) > 0 && claim.AccessModes[0] == name {
-				v.AccessMode = mode
-			}
+		v.StorageClassName = ptr.Deref(claim.StorageClassName, "")
+		if len(claim.AccessModes) > 0 {
+			v.AccessMode = enumOf(accessModes, claim.AccessModes[0])
 		}
 	case s.ConfigMap != nil:
 		v.VolumeType, v.Source, v.Items = kuberay.Volume_CONFIGMAP, s.ConfigMap.Name, itemsFromRay(s.ConfigMap.Items)

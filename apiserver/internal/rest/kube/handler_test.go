@@ -35,18 +35,12 @@ type world struct {
 	recorded []string
 }
 
-type alice struct{}
-
-func (alice) Old(*http.Request) (*authn.Caller, bool) { return nil, false }
-
-func (alice) Known(r *http.Request) (*authn.Caller, error) {
+func alice(r *http.Request) authn.Identity {
 	if r.Header.Get("Authorization") == "" {
-		return nil, authn.ErrNoCredentials
+		return authn.Identity{Err: authn.ErrNoCredentials}
 	}
-	return authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice-token"), nil
+	return authn.Identity{Caller: authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice-token")}
 }
-
-func (a alice) Identify(_ context.Context, r *http.Request) (*authn.Caller, error) { return a.Known(r) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -68,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	}
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
 	w.front = httptest.NewServer(New(Options{
-		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice{}, Table: table}), Stop: t.Context().Done(),
+		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice, Table: table}), Stop: t.Context().Done(),
 		Record: func(resource string, key types.NamespacedName, answer []byte) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

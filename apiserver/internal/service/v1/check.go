@@ -24,33 +24,37 @@ func invalid(errs field.ErrorList) error {
 
 func required(path string) *field.Error { return field.Required(field.NewPath(path), "") }
 
+// problems collects what is wrong with a request.
+type problems struct{ field.ErrorList }
+
+// require demands that a field is set. detail is empty if the name of the field says enough.
+func (p *problems) require(set bool, path *field.Path, detail string) {
+	if !set {
+		p.ErrorList = append(p.ErrorList, field.Required(path, detail))
+	}
+}
+
 // checkObject checks the request of a get or a delete.
 func checkObject(req one) error {
-	var errs field.ErrorList
-	if req.GetName() == "" {
-		errs = append(errs, required("name"))
-	}
-	if req.GetNamespace() == "" {
-		errs = append(errs, required("namespace"))
-	}
-	return invalid(errs)
+	var p problems
+	p.require(req.GetName() != "", field.NewPath("name"), "")
+	p.require(req.GetNamespace() != "", field.NewPath("namespace"), "")
+	return invalid(p.ErrorList)
 }
 
 // checkPlace checks where an object is created.
 func checkPlace(namespace string, o one) field.ErrorList {
-	var errs field.ErrorList
-	if namespace == "" {
-		errs = append(errs, required("namespace"))
-	} else if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
-		errs = append(errs, field.Invalid(field.NewPath("namespace"), namespace, problems[0]))
+	var p problems
+	path := field.NewPath("namespace")
+	p.require(namespace != "", path, "")
+	if wrong := validation.IsDNS1123Label(namespace); namespace != "" && len(wrong) > 0 {
+		p.ErrorList = append(p.ErrorList, field.Invalid(path, namespace, wrong[0]))
 	}
 	if o.GetNamespace() != namespace {
-		errs = append(errs, field.Invalid(field.NewPath("namespace"), o.GetNamespace(), "must be the namespace of the request, "+namespace))
+		p.ErrorList = append(p.ErrorList, field.Invalid(path, o.GetNamespace(), "must be the namespace of the request, "+namespace))
 	}
-	if o.GetName() == "" {
-		errs = append(errs, required("name"))
-	}
-	return errs
+	p.require(o.GetName() != "", field.NewPath("name"), "")
+	return p.ErrorList
 }
 
 // checkOwned is checkPlace for an object that belongs to somebody.
@@ -59,56 +63,44 @@ func checkOwned(namespace string, o interface {
 	GetUser() string
 },
 ) field.ErrorList {
-	errs := checkPlace(namespace, o)
-	if o.GetUser() == "" {
-		errs = append(errs, required("user"))
-	}
-	return errs
+	p := problems{checkPlace(namespace, o)}
+	p.require(o.GetUser() != "", field.NewPath("user"), "")
+	return p.ErrorList
 }
 
-// checkSpec checks a cluster's spec before its compute templates are looked for.
+// checkSpec checks a cluster's spec before its compute templates are read.
 func checkSpec(spec *kuberay.ClusterSpec) field.ErrorList {
+	var p problems
 	path := field.NewPath("clusterSpec")
+	p.require(spec != nil, path, "")
 	if spec == nil {
-		return field.ErrorList{field.Required(path, "")}
+		return p.ErrorList
 	}
-	var errs field.ErrorList
-	if head, at := spec.GetHeadGroupSpec(), path.Child("headGroupSpec"); head == nil {
-		errs = append(errs, field.Required(at, ""))
-	} else {
-		if head.GetComputeTemplate() == "" {
-			errs = append(errs, field.Required(at.Child("computeTemplate"), ""))
-		}
-		if len(head.GetRayStartParams()) == 0 {
-			errs = append(errs, field.Required(at.Child("rayStartParams"), "at least one entry"))
-		}
-		errs = append(errs, checkPullPolicy(head.GetImagePullPolicy(), at)...)
+	head, at := spec.GetHeadGroupSpec(), path.Child("headGroupSpec")
+	p.require(head != nil, at, "")
+	if head != nil {
+		p.require(head.GetComputeTemplate() != "", at.Child("computeTemplate"), "")
+		p.require(len(head.GetRayStartParams()) > 0, at.Child("rayStartParams"), "at least one entry")
+		p.checkPullPolicy(head.GetImagePullPolicy(), at)
 	}
 	for i, g := range spec.GetWorkerGroupSpec() {
 		at := path.Child("workerGroupSpec").Index(i)
-		if g.GetGroupName() == "" {
-			errs = append(errs, field.Required(at.Child("groupName"), ""))
-		}
-		if g.GetComputeTemplate() == "" {
-			errs = append(errs, field.Required(at.Child("computeTemplate"), ""))
-		}
-		if g.GetMaxReplicas() == 0 {
-			errs = append(errs, field.Required(at.Child("maxReplicas"), "must not be 0"))
-		}
+		p.require(g.GetGroupName() != "", at.Child("groupName"), "")
+		p.require(g.GetComputeTemplate() != "", at.Child("computeTemplate"), "")
+		p.require(g.GetMaxReplicas() != 0, at.Child("maxReplicas"), "must not be 0")
 		if g.GetMinReplicas() > g.GetMaxReplicas() {
-			errs = append(errs, field.Invalid(at.Child("minReplicas"), g.GetMinReplicas(), fmt.Sprintf("must not be greater than maxReplicas, %d", g.GetMaxReplicas())))
+			detail := fmt.Sprintf("must not be greater than maxReplicas, %d", g.GetMaxReplicas())
+			p.ErrorList = append(p.ErrorList, field.Invalid(at.Child("minReplicas"), g.GetMinReplicas(), detail))
 		}
-		errs = append(errs, checkPullPolicy(g.GetImagePullPolicy(), at)...)
+		p.checkPullPolicy(g.GetImagePullPolicy(), at)
 	}
-	return errs
+	return p.ErrorList
 }
 
-func checkPullPolicy(policy string, path *field.Path) field.ErrorList {
-	switch policy {
-	case "", "Always", "IfNotPresent":
-		return nil
+func (p *problems) checkPullPolicy(policy string, path *field.Path) {
+	if policy != "" && policy != "Always" && policy != "IfNotPresent" {
+		p.ErrorList = append(p.ErrorList, field.NotSupported(path.Child("imagePullPolicy"), policy, []string{"Always", "IfNotPresent"}))
 	}
-	return field.ErrorList{field.NotSupported(path.Child("imagePullPolicy"), policy, []string{"Always", "IfNotPresent"})}
 }
 
 // checkName refuses what cannot be the name of an object: Kubernetes would be asked for a path that does not exist.

@@ -44,17 +44,13 @@ func (s *clusterServer) GetCluster(ctx context.Context, req *kuberay.GetClusterR
 
 // ListCluster implements kuberay.ClusterServiceServer.
 func (s *clusterServer) ListCluster(ctx context.Context, req *kuberay.ListClustersRequest) (*kuberay.ListClustersResponse, error) {
-	l := listing{req.GetNamespace(), req.GetContinue(), req.GetLimit(), "continue", "limit"}
-	if err := l.inNamespace(); err != nil {
-		return nil, err
-	}
-	clusters, next, err := s.list(ctx, l)
+	clusters, next, err := s.list(ctx, listing{namespace: req.GetNamespace(), token: req.GetContinue(), limit: req.GetLimit()})
 	return &kuberay.ListClustersResponse{Clusters: clusters, Continue: next}, err
 }
 
 // ListAllClusters implements kuberay.ClusterServiceServer.
 func (s *clusterServer) ListAllClusters(ctx context.Context, req *kuberay.ListAllClustersRequest) (*kuberay.ListAllClustersResponse, error) {
-	clusters, next, err := s.list(ctx, listing{"", req.GetContinue(), req.GetLimit(), "continue", "limit"})
+	clusters, next, err := s.list(ctx, listing{all: true, token: req.GetContinue(), limit: req.GetLimit()})
 	return &kuberay.ListAllClustersResponse{Clusters: clusters, Continue: next}, err
 }
 

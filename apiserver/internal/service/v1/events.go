@@ -33,7 +33,7 @@ type Events struct {
 	Core rest.Interface
 	// Watches are filled in by Run, by namespace, or by "" for all. Where there is none, or none yet, Kubernetes is asked.
 	Watches map[string]cache.SharedIndexInformer
-	// Warn tells the caller what is left out.
+	// Warn sends the caller a warning about missing events.
 	Warn func(ctx context.Context, text string)
 }
 

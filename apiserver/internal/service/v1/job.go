@@ -42,17 +42,13 @@ func (s *jobServer) GetRayJob(ctx context.Context, req *kuberay.GetRayJobRequest
 
 // ListRayJobs implements kuberay.RayJobServiceServer.
 func (s *jobServer) ListRayJobs(ctx context.Context, req *kuberay.ListRayJobsRequest) (*kuberay.ListRayJobsResponse, error) {
-	l := listing{req.GetNamespace(), req.GetContinue(), req.GetLimit(), "continue", "limit"}
-	if err := l.inNamespace(); err != nil {
-		return nil, err
-	}
-	jobs, next, err := s.list(ctx, l)
+	jobs, next, err := s.list(ctx, listing{namespace: req.GetNamespace(), token: req.GetContinue(), limit: req.GetLimit()})
 	return &kuberay.ListRayJobsResponse{Jobs: jobs, Continue: next}, err
 }
 
 // ListAllRayJobs implements kuberay.RayJobServiceServer.
 func (s *jobServer) ListAllRayJobs(ctx context.Context, req *kuberay.ListAllRayJobsRequest) (*kuberay.ListAllRayJobsResponse, error) {
-	jobs, next, err := s.list(ctx, listing{"", req.GetContinue(), req.GetLimit(), "continue", "limit"})
+	jobs, next, err := s.list(ctx, listing{all: true, token: req.GetContinue(), limit: req.GetLimit()})
 	return &kuberay.ListAllRayJobsResponse{Jobs: jobs, Continue: next}, err
 }
 

@@ -11,19 +11,28 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// listing is the request of a list. The two dialects of V1 name its fields differently.
+// listing is the request of a list. Its fields have other names in RayServeService.
 type listing struct {
+	// all means every namespace.
+	all              bool
 	namespace, token string
 	// limit is the longest page wanted. Zero means everything.
 	limit int64
-	// tokenField and limitField are the names for errors.
-	tokenField, limitField string
+	// serve means that errors name the fields as RayServeService does.
+	serve bool
 }
 
 // list returns the items of a page and the token of the next one, empty on the last.
 func (l listing) list(ctx context.Context, page func(context.Context, store.ListOptions) (*store.Page, error)) (items []*store.Item, next string, err error) {
+	tokenField, limitField := "continue", "limit"
+	if l.serve {
+		tokenField, limitField = "pageToken", "pageSize"
+	}
+	if err := l.checkNamespace(); err != nil {
+		return nil, "", err
+	}
 	if l.limit < 0 {
-		return nil, "", rpcstatus.BadField(l.limitField, "%d is negative: use 0 for everything", l.limit)
+		return nil, "", rpcstatus.BadField(limitField, "%d is negative: use 0 for everything", l.limit)
 	}
 	o := store.ListOptions{
 		Selection:  store.Selection{Namespace: l.namespace, Match: func(item *store.Item) bool { return metav1.GetControllerOf(&item.ObjectMeta) == nil }},
@@ -36,7 +45,7 @@ func (l listing) list(ctx context.Context, page func(context.Context, store.List
 		}
 		p, err := page(ctx, o)
 		if errors.Is(err, store.ErrPageToken) || errors.Is(err, store.ErrPageTokenExpired) {
-			return nil, "", rpcstatus.BadField(l.tokenField, "is not one of this list, or has expired: repeat the list without it")
+			return nil, "", rpcstatus.BadField(tokenField, "is not one of this list, or has expired: repeat the list without it")
 		}
 		if err != nil {
 			return nil, "", err
@@ -48,8 +57,11 @@ func (l listing) list(ctx context.Context, page func(context.Context, store.List
 	}
 }
 
-// inNamespace demands the namespace of a list that is not of all. As in Kubernetes it need not exist, but it must go into a path.
-func (l listing) inNamespace() error {
+// checkNamespace demands the namespace of a list that is not of all. As in Kubernetes it need not exist, but it must be able to be part of a path.
+func (l listing) checkNamespace() error {
+	if l.all {
+		return nil
+	}
 	if l.namespace == "" {
 		return rpcstatus.BadField("namespace", "required")
 	}

@@ -7,6 +7,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
+	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
@@ -31,9 +32,9 @@ func Register(server grpc.ServiceRegistrar, o Options) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	kuberay.RegisterClusterServiceServer(server, &clusterServer{kind: kind[rayv1.RayCluster, *kuberay.Cluster]{o, o.Clusters, clusterView}})
+	kuberay.RegisterClusterServiceServer(server, &clusterServer{kind: kind[rayv1.RayCluster, *kuberay.Cluster]{o, o.Clusters, modelv1.ClusterFromRay}})
 	kuberay.RegisterComputeTemplateServiceServer(server, &templateServer{Options: o})
-	kuberay.RegisterRayJobServiceServer(server, &jobServer{kind: kind[rayv1.RayJob, *kuberay.RayJob]{o, o.Jobs, jobView}})
-	kuberay.RegisterRayServeServiceServer(server, &serveServer{kind: kind[rayv1.RayService, *kuberay.RayService]{o, o.Services, serviceView}})
+	kuberay.RegisterRayJobServiceServer(server, &jobServer{kind: kind[rayv1.RayJob, *kuberay.RayJob]{o, o.Jobs, modelv1.JobFromRay}})
+	kuberay.RegisterRayServeServiceServer(server, &serveServer{kind: kind[rayv1.RayService, *kuberay.RayService]{o, o.Services, modelv1.ServiceFromRay}})
 	kuberay.RegisterRayJobSubmissionServiceServer(server, &submissionServer{Options: o})
 }

@@ -111,17 +111,13 @@ func (s *serveServer) eventsOfCluster(ctx context.Context, service *store.Item) 
 
 // ListRayServices implements kuberay.RayServeServiceServer.
 func (s *serveServer) ListRayServices(ctx context.Context, req *kuberay.ListRayServicesRequest) (*kuberay.ListRayServicesResponse, error) {
-	l := listing{req.GetNamespace(), req.GetPageToken(), int64(req.GetPageSize()), "pageToken", "pageSize"}
-	if err := l.inNamespace(); err != nil {
-		return nil, err
-	}
-	services, next, err := s.list(ctx, l)
+	services, next, err := s.list(ctx, listing{namespace: req.GetNamespace(), token: req.GetPageToken(), limit: int64(req.GetPageSize()), serve: true})
 	return &kuberay.ListRayServicesResponse{Services: services, NextPageToken: next}, err
 }
 
 // ListAllRayServices implements kuberay.RayServeServiceServer.
 func (s *serveServer) ListAllRayServices(ctx context.Context, req *kuberay.ListAllRayServicesRequest) (*kuberay.ListAllRayServicesResponse, error) {
-	services, next, err := s.list(ctx, listing{"", req.GetPageToken(), int64(req.GetPageSize()), "pageToken", "pageSize"})
+	services, next, err := s.list(ctx, listing{all: true, token: req.GetPageToken(), limit: int64(req.GetPageSize()), serve: true})
 	return &kuberay.ListAllRayServicesResponse{Services: services, NextPageToken: next}, err
 }
 

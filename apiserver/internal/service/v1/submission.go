@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,21 +10,19 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
 const (
-	// maxSubmissionID is far beyond any id that means something.
-	maxSubmissionID = 512
-	// stopTime is how long the deletion of a record waits for a job that has been asked to stop: Ray gives it some seconds to end by itself.
+	// stopTime is how long the deletion of a record waits for a job that is being stopped: Ray gives it some seconds to end by itself.
 	stopTime     = 15 * time.Second
 	stopInterval = 250 * time.Millisecond
 )
@@ -35,49 +32,26 @@ type submissionServer struct {
 	Options
 }
 
-// inCluster is implemented by all requests, aboutOne by those about one submission.
-type inCluster interface {
+// open returns a client of the dashboard of a request's cluster, which is ready, for a caller who may do verb.
+func (s *submissionServer) open(ctx context.Context, req interface {
 	GetNamespace() string
 	GetClustername() string
-}
-
-type aboutOne interface {
-	inCluster
-	GetSubmissionid() string
-}
-
-// open returns a client of the dashboard of a request's cluster, which is ready, for a caller who may do verb.
-func (s *submissionServer) open(ctx context.Context, req inCluster, verb string) (dashboard.Client, error) {
-	if one, ok := req.(aboutOne); ok {
-		if err := checkSubmissionID("submissionid", one.GetSubmissionid()); err != nil {
+}, verb string,
+) (dashboard.Client, error) {
+	if one, ok := req.(interface{ GetSubmissionid() string }); ok {
+		if err := service.CheckSubmissionID("submissionid", one.GetSubmissionid()); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := s.Clusters.Find(ctx, req.GetNamespace(), req.GetClustername()); err != nil {
-		if bad, ok := errors.AsType[*rpcstatus.InvalidError](err); ok && bad.Violations[0].Field == "name" {
-			bad.Violations[0].Field = "clustername"
-		}
-		return nil, err
-	}
-	d, err := s.Dashboards.Open(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetClustername()}, verb)
+	o := service.Dashboards{Clusters: s.Clusters, Proxy: s.Dashboards}
+	d, c, err := o.Open(ctx, types.NamespacedName{Namespace: req.GetNamespace(), Name: req.GetClustername()}, "clustername", verb)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.CheckReady(); err != nil {
-		return nil, err
-	}
-	return d.Client()
+	return c, d.CheckReady()
 }
 
-func checkSubmissionID(name, id string) error {
-	if id == "" || id == "." || id == ".." || len(id) > maxSubmissionID {
-		return rpcstatus.BadField(name, "required, no more than %d bytes, and not a dot or two, which no path can hold", maxSubmissionID)
-	}
-	return nil
-}
-
-// SubmitRayJob implements kuberay.RayJobSubmissionServiceServer. An answer that is lost on the way from the dashboard is made up for by asking for the id,
-// which therefore is made here and not by Ray.
+// SubmitRayJob implements kuberay.RayJobSubmissionServiceServer.
 func (s *submissionServer) SubmitRayJob(ctx context.Context, req *kuberay.SubmitRayJobRequest) (*kuberay.SubmitRayJobReply, error) {
 	wanted, err := submissionToRay(req.GetJobsubmission())
 	if err != nil {
@@ -87,12 +61,7 @@ func (s *submissionServer) SubmitRayJob(ctx context.Context, req *kuberay.Submit
 	if err != nil {
 		return nil, err
 	}
-	id, err := c.SubmitJob(ctx, wanted)
-	if errors.Is(err, dashboard.ErrUnavailable) {
-		if job, getErr := c.GetJob(ctx, wanted.SubmissionID); getErr == nil && job.Entrypoint == wanted.Entrypoint {
-			id, err = wanted.SubmissionID, nil
-		}
-	}
+	id, err := service.Submit(ctx, c, wanted)
 	if err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetClustername(), err)
 	}
@@ -108,9 +77,7 @@ func submissionToRay(in *kuberay.RayJobSubmission) (dashboard.Submission, error)
 		Entrypoint: in.GetEntrypoint(), SubmissionID: in.GetSubmissionId(), Metadata: in.GetMetadata(),
 		EntrypointNumCPUs: max(in.GetEntrypointNumCpus(), 0), EntrypointNumGPUs: max(in.GetEntrypointNumGpus(), 0),
 	}
-	if out.SubmissionID == "" {
-		out.SubmissionID = "raysubmit_" + rand.String(16)
-	} else if err := checkSubmissionID("jobsubmission.submissionId", out.SubmissionID); err != nil {
+	if err := service.CompleteSubmissionID("jobsubmission.submissionId", &out.SubmissionID); err != nil {
 		return out, err
 	}
 	var errs, more field.ErrorList

@@ -120,7 +120,7 @@ func (t *Templates) named(ctx context.Context, namespace string, names []string)
 	return all, nil
 }
 
-// Expand gives the groups of a custom resource that name a compute template what it says, and tells whether there were any.
+// Expand applies the compute templates that the groups of a custom resource name. It returns false if there are none.
 func (t *Templates) Expand(ctx context.Context, namespace string, tree map[string]any) (bool, error) {
 	names := modelv1.NamedTemplates(tree)
 	if len(names) == 0 {
@@ -149,7 +149,7 @@ func (t *Templates) list(ctx context.Context, namespace string) ([]*kuberay.Comp
 	if err := t.authorize(ctx, "list", namespace, ""); err != nil {
 		return nil, err
 	}
-	items, _, err := listing{namespace: namespace}.list(ctx, st.List)
+	items, _, err := listing{all: namespace == "", namespace: namespace}.list(ctx, st.List)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *templateServer) GetComputeTemplate(ctx context.Context, req *kuberay.Ge
 
 // ListComputeTemplates implements kuberay.ComputeTemplateServiceServer.
 func (s *templateServer) ListComputeTemplates(ctx context.Context, req *kuberay.ListComputeTemplatesRequest) (*kuberay.ListComputeTemplatesResponse, error) {
-	if err := (listing{namespace: req.GetNamespace()}).inNamespace(); err != nil {
+	if err := (listing{namespace: req.GetNamespace()}).checkNamespace(); err != nil {
 		return nil, err
 	}
 	all, err := s.Templates.list(ctx, req.GetNamespace())

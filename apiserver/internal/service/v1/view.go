@@ -6,48 +6,22 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// view shows stored objects T as messages.
-type view[T any, M proto.Message] struct {
-	fromRay func(*T) M
-	// bare shows an object of which only the metadata can be read.
-	bare func(metav1.ObjectMeta) M
-	new  func() M
-}
+// view converts stored objects T to messages of V1.
+type view[T any, M proto.Message] func(*T) M
 
-var (
-	clusterView = view[rayv1.RayCluster, *kuberay.Cluster]{
-		modelv1.ClusterFromRay, func(m metav1.ObjectMeta) *kuberay.Cluster {
-			return modelv1.ClusterFromRay(&rayv1.RayCluster{ObjectMeta: m})
-		},
-		func() *kuberay.Cluster { return &kuberay.Cluster{} },
-	}
-	jobView = view[rayv1.RayJob, *kuberay.RayJob]{
-		modelv1.JobFromRay, func(m metav1.ObjectMeta) *kuberay.RayJob { return modelv1.JobFromRay(&rayv1.RayJob{ObjectMeta: m}) },
-		func() *kuberay.RayJob { return &kuberay.RayJob{} },
-	}
-	serviceView = view[rayv1.RayService, *kuberay.RayService]{
-		modelv1.ServiceFromRay, func(m metav1.ObjectMeta) *kuberay.RayService {
-			return modelv1.ServiceFromRay(&rayv1.RayService{ObjectMeta: m})
-		},
-		func() *kuberay.RayService { return &kuberay.RayService{} },
-	}
-)
-
-// of returns a message that stands for an item: encoded, in the form in which the caller reads it, once per version of the object. By REST the JSON is
-// beside the message.
-func (v *view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (M, error) {
-	m := v.new()
+// of returns the message of an item, already encoded, once per version of the object. For a REST caller the message is empty, and its JSON is in the
+// Exchange.
+func (v view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (M, error) {
+	var none M
+	m := none.ProtoReflect().New().Interface().(M)
 	if rest := document.ExchangeOf(ctx); rest != nil {
 		data, err := views.Get(&item.Views, document.JSONV1, func() ([]byte, error) { return modelv1.AppendJSON(nil, v.convert(ctx, item)) })
 		rest.Objects = append(rest.Objects, data)
@@ -68,7 +42,7 @@ func (v *view[T, M]) of(ctx context.Context, views *document.Cache, item *store.
 const viewCopies = 2
 
 // all is of for the items of a list.
-func (v *view[T, M]) all(ctx context.Context, views *document.Cache, items []*store.Item) ([]M, error) {
+func (v view[T, M]) all(ctx context.Context, views *document.Cache, items []*store.Item) ([]M, error) {
 	out := make([]M, 0, len(items))
 	for _, item := range items {
 		m, err := v.of(ctx, views, item)
@@ -80,17 +54,26 @@ func (v *view[T, M]) all(ctx context.Context, views *document.Cache, items []*st
 	return out, nil
 }
 
-// convert shows at least the metadata of every object: one that others have spoilt must not break the list that it is in.
-func (v *view[T, M]) convert(ctx context.Context, item *store.Item) (m M) {
+// convert shows at least the metadata of every object, so that an object with an invalid spec does not break a list.
+func (v view[T, M]) convert(ctx context.Context, item *store.Item) (m M) {
 	defer func() {
 		if p := recover(); p != nil {
 			klog.FromContext(ctx).Error(fmt.Errorf("%v", p), "Showing an object by V1", "kind", item.Kind, "namespace", item.Namespace, "name", item.Name)
-			m = v.bare(item.ObjectMeta)
+			m = v.metadataOnly(item)
 		}
 	}()
 	object := new(T)
 	if err := json.Unmarshal(item.JSON(), object); err != nil {
-		return v.bare(item.ObjectMeta)
+		return v.metadataOnly(item)
 	}
-	return v.fromRay(object)
+	return v(object)
+}
+
+func (v view[T, M]) metadataOnly(item *store.Item) M {
+	object := new(T)
+	data, err := json.Marshal(map[string]any{"metadata": item.ObjectMeta})
+	if err == nil {
+		_ = json.Unmarshal(data, object) // what has been read before can be read again
+	}
+	return v(object)
 }

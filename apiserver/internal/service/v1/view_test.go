@@ -7,6 +7,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/document"
+	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
@@ -26,9 +27,13 @@ func TestOneSpoiltObjectDoesNotBreakAList(t *testing.T) {
 			item(`{"metadata":{"name":"spoilt","namespace":"ns","labels":{"ray.io/user":"boris"}},"spec":{"headGroupSpec":{"template":{"spec":{"containers":"none"}}}}}`),
 		}
 	}
-	panics := clusterView
-	panics.fromRay = nil
-	for name, v := range map[string]view[rayv1.RayCluster, *kuberay.Cluster]{"as it is": clusterView, "with a fault": panics} {
+	panics := func(rc *rayv1.RayCluster) *kuberay.Cluster {
+		if rc.Spec.RayVersion != "" {
+			panic("a fault of the conversion")
+		}
+		return modelv1.ClusterFromRay(rc)
+	}
+	for name, v := range map[string]view[rayv1.RayCluster, *kuberay.Cluster]{"as it is": modelv1.ClusterFromRay, "with a fault": panics} {
 		all, err := v.all(t.Context(), document.NewCache(0), items())
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%s: %v %v", name, all, err)
@@ -45,13 +50,13 @@ func TestOneSpoiltObjectDoesNotBreakAList(t *testing.T) {
 
 // TestListing checks what a list is asked for before anything is read.
 func TestListing(t *testing.T) {
-	if err := (listing{}).inNamespace(); err == nil {
+	if err := (listing{}).checkNamespace(); err == nil {
 		t.Error("a list of no namespace")
 	}
-	if err := (listing{namespace: ".."}).inNamespace(); err == nil {
+	if err := (listing{namespace: ".."}).checkNamespace(); err == nil {
 		t.Error("a list of what no path can hold")
 	}
-	if _, _, err := (listing{limit: -1, limitField: "limit"}).list(t.Context(), nil); err == nil {
+	if _, _, err := (listing{all: true, limit: -1}).list(t.Context(), nil); err == nil {
 		t.Error("a negative page")
 	}
 }
@@ -64,7 +69,7 @@ func TestSubmissionOfNothing(t *testing.T) {
 	if err != nil || made.SubmissionID == "" || made.EntrypointNumCPUs != 0 {
 		t.Error(made, err)
 	}
-	for _, id := range []string{".", "..", string(make([]byte, maxSubmissionID+1))} {
+	for _, id := range []string{".", "..", string(make([]byte, 513))} {
 		if _, err := submissionToRay(&kuberay.RayJobSubmission{SubmissionId: id}); err == nil {
 			t.Errorf("%q is an id", id)
 		}

@@ -102,6 +102,17 @@ export async function request(method, path, options = {}) {
   return response.headers.get('Content-Type')?.includes('json') ? response.json() : response.text();
 }
 
+// requestPages reads a list to its end: it joins field, the items, of all pages. All else is that of the last page.
+export async function requestPages(path, field, {query = {}, signal} = {}) {
+  const items = [];
+  for (let pageToken = ''; ;) {
+    const page = await request('GET', path, {query: {...query, pageToken}, signal});
+    items.push(...(page[field] ?? []));
+    pageToken = page.nextPageToken ?? '';
+    if (!pageToken) return {...page, [field]: items};
+  }
+}
+
 // pause waits for some milliseconds, or until the signal.
 export const pause = (ms, signal) => new Promise((resolve) => {
   const timer = setTimeout(resolve, ms);

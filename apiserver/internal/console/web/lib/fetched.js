@@ -1,4 +1,4 @@
-// What is read once, and again when the object has changed.
+// Reads that are repeated when the object has changed.
 import {useEffect, useState} from '../vendor/preact-htm.js';
 import {useAgain} from './again.js';
 

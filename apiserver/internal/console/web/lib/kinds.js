@@ -2,7 +2,6 @@
 import {ageText as ageOf, Badge, html, Time} from './ui.js';
 import {bytesText, countText, quantity} from './quantity.js';
 import {Link, objectPath} from './router.js';
-import {tabs as partTabs} from '../parts/registry.js';
 
 // conditionOf returns a condition of an object, {} when it is not there.
 export const conditionOf = (object, type) => (object.status?.conditions ?? []).find((c) => c.type === type) ?? {};
@@ -102,7 +101,7 @@ const amount = (id, label, field, show = count) => ({id, label, end: true, value
 
 const yes = (value) => (value ? 'yes' : 'no');
 
-const groups = (spec) => (spec?.workerGroupSpecs ?? []).map((g) => ({name: g.groupName, replicas: g.replicas ?? 0, min: g.minReplicas ?? 0, max: g.maxReplicas, suspend: g.suspend}));
+const groups = (spec) => (spec?.workerGroupSpecs ?? []).map((g) => ({name: g.groupName, replicas: g.replicas ?? 0, min: g.minReplicas ?? 0, max: g.maxReplicas, hosts: g.numOfHosts ?? 1, suspend: g.suspend}));
 
 const overview = {id: 'overview', label: 'Overview'};
 const pods = {id: 'pods', label: 'Pods', needs: ['list', 'pods']};
@@ -147,7 +146,7 @@ export const kinds = {
     plural: 'services', resource: 'rayservices', kind: 'RayService', one: 'service', label: 'Services', message: 'service', state: serviceState,
     columns: [name, namespace, stateColumn(serviceState),
       {id: 'endpoints', label: 'Endpoints', end: true, brief: true, value: (o) => number(o.status?.numServeEndpoints)},
-      {id: 'applications', label: 'Applications', value: (o) => applications(o).length, cell: (o) => applicationsText(o)},
+      {id: 'applications', label: 'Applications', end: true, value: (o) => applications(o).length, cell: (o) => applicationsText(o)},
       {id: 'cluster', label: 'Cluster', value: (o) => o.status?.activeServiceStatus?.rayClusterName ?? '', cell: (o) => toCluster(o, o.status?.activeServiceStatus?.rayClusterName)}, age],
     facts: (o) => [['Endpoints', String(number(o.status?.numServeEndpoints))], ['Active cluster', toCluster(o, o.status?.activeServiceStatus?.rayClusterName)],
       ['Pending cluster', toCluster(o, o.status?.pendingServiceStatus?.rayClusterName)], ['Upgrades', o.spec?.upgradeStrategy?.type ?? 'NewCluster'],
@@ -184,8 +183,3 @@ function applicationsText(o) {
 // kindOf returns the kind of a path, and kindNamed that of a Kubernetes kind; undefined for others.
 export const kindOf = (plural) => (Object.hasOwn(kinds, plural) ? kinds[plural] : undefined);
 export const kindNamed = (kind) => Object.values(kinds).find((k) => k.kind === kind);
-
-const own = new Set(['overview', 'pods', 'events', 'yaml']);
-
-// tabsOf are the tabs of a kind that there are and that the rights allow.
-export const tabsOf = (kind, rights) => kind.tabs.filter((t) => (own.has(t.id) || t.id in partTabs) && (!t.needs || rights.can(...t.needs)));

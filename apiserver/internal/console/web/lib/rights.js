@@ -1,4 +1,4 @@
-// What the caller may do. What is not in it pages leave out; Kubernetes decides on all that is done.
+// The permissions of the user. Pages hide other actions; Kubernetes authorizes each request.
 import {useEffect, useReducer, useState} from '../vendor/preact-htm.js';
 import {useAgain} from './again.js';
 import {recovered, request} from './api.js';

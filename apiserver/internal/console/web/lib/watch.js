@@ -105,7 +105,7 @@ async function read(kind, namespace, name, signal, show) {
 }
 
 // useObject returns one object as it is now: {object, missing, deleted, synced, live, stale, error, fatal, watched}. A deleted object stays as it was last.
-// Who may not watch (watches is false) sees the object as it is when the page opens, and watched is false; as long as watches is undefined nothing is asked.
+// A user who may not watch (watches is false) sees the object as of the opening of the page, and watched is false. While watches is undefined nothing is requested.
 export function useObject(kind, namespace, name, watches = true) {
   const [state, setState] = useState({...nothing, object: null});
   useEffect(() => {

@@ -1,13 +1,13 @@
 // The events of an object and of what was made for it, newest first. They are read again whenever its status changes.
 import {Badge, Button, Empty, ErrorBox, html, Spinner, Time, useMemo, useState} from '../lib/ui.js';
-import {request} from '../lib/api.js';
+import {requestPages} from '../lib/api.js';
 import {useFetched} from '../lib/fetched.js';
 
 export function Events({kind, object}) {
   const {namespace, name, resourceVersion} = object.metadata;
   const [onlyWarnings, setOnlyWarnings] = useState(false);
   const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}/events`;
-  const {data, error, loading, again} = useFetched((signal) => request('GET', path, {query: {includeChildren: true, pageSize: 500}, signal}), resourceVersion);
+  const {data, error, loading, again} = useFetched((signal) => requestPages(path, 'events', {query: {includeChildren: true, pageSize: 500}, signal}), resourceVersion);
   const events = useMemo(() => (data?.events ?? []).filter((e) => !onlyWarnings || e.type === 'Warning'), [data, onlyWarnings]);
   if (!data) return error ? html`<${ErrorBox} error=${error} title="The events cannot be shown." onRetry=${again} />` : html`<${Spinner} />`;
   return html`<div class="toolbar">

@@ -3,7 +3,6 @@ import {Badge, cls, Empty, ErrorBox, html, Spinner, Tabs, useKeys, useTitle} fro
 import {useEvery} from '../lib/again.js';
 import {Code} from '../lib/api.js';
 import {Link, listPath, navigate, objectPath} from '../lib/router.js';
-import {tabsOf} from '../lib/kinds.js';
 import {useRights} from '../lib/rights.js';
 import {useObject} from '../lib/watch.js';
 import {Actions, pages, tabs as partTabs} from '../parts/registry.js';
@@ -14,6 +13,9 @@ import {Events} from './events.js';
 import {YAML} from './yaml.js';
 
 const own = {overview: Overview, pods: Pods, events: Events, yaml: YAML};
+
+// tabsOf returns the tabs of a kind that the console has and that the rights allow.
+const tabsOf = (kind, rights) => kind.tabs.filter((t) => (t.id in own || t.id in partTabs) && (!t.needs || rights.can(...t.needs)));
 
 export function ObjectPage({kind, namespace, name, route}) {
   const rights = useRights(namespace, {resource: kind.resource, name});

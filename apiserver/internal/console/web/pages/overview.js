@@ -5,7 +5,7 @@ import {useFetched} from '../lib/fetched.js';
 import {applications, kindNamed} from '../lib/kinds.js';
 import {Link, objectPath} from '../lib/router.js';
 
-export function Overview({kind, object}) {
+export function Overview({kind, object, rights}) {
   const meta = object.metadata;
   const facts = [...kind.facts(object), ['Created', html`<${Time} at=${meta.creationTimestamp} ago=${true} />`],
     ...(meta.ownerReferences ?? []).filter((o) => kindNamed(o.kind)).map((o) => ['Belongs to', html`<${Owner} owner=${o} namespace=${meta.namespace} />`])];
@@ -14,7 +14,7 @@ export function Overview({kind, object}) {
       <${Diagnosis} kind=${kind} object=${object} />
       <${Conditions} conditions=${object.status?.conditions ?? []} generation=${Number(meta.generation ?? 0)} />
       <${Applications} list=${applications(object)} />
-      <${Groups} groups=${kind.groups(object)} />
+      <${Groups} kind=${kind} object=${object} rights=${rights} />
     </div>
     <div class="column side">
       <section class="card"><h2>Facts</h2><dl class="facts">${facts.map(([label, value]) => html`<div key=${label}><dt>${label}</dt><dd>${value}</dd></div>`)}</dl></section>
@@ -87,11 +87,22 @@ function Applications({list}) {
         <td><${Badge} tone=${deploymentTones[d.status]}>${d.status}<//></td><td class="muted">${d.message}</td></tr>`)])}</tbody></table></section>`;
 }
 
-function Groups({groups}) {
+// Groups lists the worker groups. For a cluster it also counts the workers that are ready, if the user may list Pods.
+function Groups({kind, object, rights}) {
+  const groups = kind.groups(object);
+  const {namespace, name, resourceVersion} = object.metadata;
+  const counted = kind.plural === 'clusters' && groups.length > 0 && rights.can('list', 'pods');
+  const path = `/ui/api/namespaces/${encodeURIComponent(namespace)}/${kind.resource}/${encodeURIComponent(name)}/pods`;
+  const {data} = useFetched((signal) => (counted ? request('GET', path, {signal}) : Promise.resolve(null)), `${resourceVersion} ${counted}`);
   if (!groups.length) return null;
-  return html`<section class="card"><h2>Worker groups</h2><table class="table plain"><thead><tr><th scope="col">Group</th><th scope="col" class="end">Replicas</th>
-    <th scope="col" class="end">Minimum</th><th scope="col" class="end">Maximum</th></tr></thead>
-    <tbody>${groups.map((g) => html`<tr key=${g.name}><th scope="row">${g.name || '(no name)'}${g.suspend && html` <${Badge} tone="idle">Suspended<//>`}</th><td data-label="Replicas" class="end">${g.replicas}</td>
+  const ready = (g) => (data ? data.pods.filter((p) => p.type === 'worker' && p.group === g.name && p.total > 0 && p.ready === p.total).length : '–');
+  const desired = (g) => (g.suspend ? 0 : g.replicas * g.hosts);
+  return html`<section class="card"><h2>Worker groups</h2><table class="table plain" aria-label="Worker groups"><thead><tr><th scope="col">Group</th>
+    ${counted && html`<th scope="col" class="end">Ready</th><th scope="col" class="end">Desired</th>`}
+    <th scope="col" class="end">Replicas</th><th scope="col" class="end">Minimum</th><th scope="col" class="end">Maximum</th></tr></thead>
+    <tbody>${groups.map((g) => html`<tr key=${g.name}><th scope="row">${g.name || '(no name)'}${g.suspend && html` <${Badge} tone="idle">Suspended<//>`}</th>
+      ${counted && html`<td data-label="Ready" class="end">${ready(g)}</td><td data-label="Desired" class="end">${desired(g)}</td>`}
+      <td data-label="Replicas" class="end">${g.replicas}</td>
       <td data-label="Minimum" class="end">${g.min}</td><td data-label="Maximum" class="end">${g.max === undefined || g.max >= 2147483647 ? 'any' : g.max}</td></tr>`)}</tbody></table></section>`;
 }
 

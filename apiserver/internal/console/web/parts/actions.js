@@ -1,4 +1,4 @@
-// What one may do with an object, as buttons. What the rights do not allow is not there.
+// The actions on an object, as buttons. Actions without permission are hidden.
 import {Button, Confirm, Dialog, ErrorBox, html, Link, navigate, toast, useID, useState} from '../lib/ui.js';
 import {ApiError, Code, request} from '../lib/api.js';
 import {listPath, objectPath} from '../lib/router.js';

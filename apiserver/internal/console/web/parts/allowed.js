@@ -1,4 +1,4 @@
-// What one may do with an object: by the rights of the caller, and by its state. No DOM: its test runs without a browser.
+// The actions that the permissions of the user and the state of an object allow. No DOM: its test runs without a browser.
 
 const suspended = (o) => Boolean(o.spec && o.spec.suspend);
 const deleted = (o) => Boolean(o.metadata && o.metadata.deletionTimestamp);

@@ -1,4 +1,4 @@
-// What two texts differ in, by lines. No DOM: its test runs without a browser.
+// The difference between two texts, by lines. No DOM: its test runs without a browser.
 
 // maxCells bounds the work: of texts that differ in more, all between the first and the last difference counts as replaced.
 const maxCells = 4000000;

@@ -1,4 +1,4 @@
-// What is wrong with a text, as the server says it, and where. No DOM: its test runs without a browser.
+// The problems of a text that the server reports, and their positions. No DOM: its test runs without a browser.
 
 // violationsOf returns the mistakes that an error of the API names; an error that names none is one itself.
 export function violationsOf(error) {

@@ -1,4 +1,4 @@
-// What pages take from the parts of the console, by name. A tab or a page that is not here is not offered.
+// The tabs, pages and actions of the console by name. Others are not offered.
 import {Create} from '../pages/create.js';
 import {Edit} from '../pages/edit.js';
 import {Submit} from '../pages/submit.js';

@@ -1,6 +1,6 @@
 // The Ray jobs on a running cluster: what there are, and one of them with its log to its end.
 import {Badge, Button, Confirm, Empty, ErrorBox, html, Link, setQuery, Spinner, Time, toast, useEffect, useState} from '../lib/ui.js';
-import {Code, request} from '../lib/api.js';
+import {Code, request, requestPages} from '../lib/api.js';
 import {useFetched} from '../lib/fetched.js';
 import {useRoute} from '../lib/router.js';
 import {Log} from './logs.js';
@@ -25,7 +25,7 @@ export function Submissions({object, rights}) {
 
 function All({object}) {
   const path = pathOf(object);
-  const {data, error, loading, again} = useFetched((signal) => request('GET', path, {query: {pageSize: 1000}, signal}), path);
+  const {data, error, loading, again} = useFetched((signal) => requestPages(path, 'submissions', {query: {pageSize: 1000}, signal}), path);
   useEffect(() => { // a cluster that is not ready has no list yet
     if (error) again();
   }, [object.metadata.resourceVersion]);
@@ -37,10 +37,10 @@ function All({object}) {
     <${ErrorBox} error=${error} title="The jobs cannot be read." onRetry=${again} />
     ${data === null && loading && html`<${Spinner} label="Asking Ray" />`}
     ${data !== null && all.length === 0 && html`<${Empty} title="No jobs">Ray has no record of any on this cluster.<//>`}
-    ${all.length > 0 && html`<div class="table-wrap"><table class="table plain"><thead><tr><th scope="col">Submission</th><th scope="col">State</th><th scope="col">Entrypoint</th><th scope="col">Started</th><th scope="col">Ended</th></tr></thead>
+    ${all.length > 0 && html`<div class="table-wrap"><table class="table plain"><thead><tr><th scope="col">Submission</th><th scope="col">State</th><th scope="col">Entrypoint</th><th scope="col" class="end">Started</th><th scope="col" class="end">Ended</th></tr></thead>
       <tbody>${all.map((s) => html`<tr key=${idOf(s)}><th scope="row"><${Link} to=${`${location.pathname}?tab=submissions&submission=${encodeURIComponent(idOf(s))}`}>${idOf(s)}<//></th>
         <td><${Badge} tone=${tones[s.status]}>${s.status}<//></td><td><code class="entrypoint">${s.entrypoint}</code></td>
-        <td data-label="Started"><${Time} at=${s.startTime} /></td><td data-label="Ended"><${Time} at=${s.endTime} /></td></tr>`)}</tbody></table></div>`}`;
+        <td data-label="Started" class="end"><${Time} at=${s.startTime} /></td><td data-label="Ended" class="end"><${Time} at=${s.endTime} /></td></tr>`)}</tbody></table></div>`}`;
 }
 
 function One({object, id, rights}) {

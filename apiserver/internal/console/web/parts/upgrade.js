@@ -1,6 +1,6 @@
 // The course of an incremental upgrade: capacities and traffic of both clusters as they change.
 import {Badge, Empty, html, Link, Time, useEffect, useReducer, useRef, useState} from '../lib/ui.js';
-import {request} from '../lib/api.js';
+import {requestPages} from '../lib/api.js';
 import {useFetched} from '../lib/fetched.js';
 import {objectPath} from '../lib/router.js';
 import {clustersOf, sampleOf, samplesBefore, seriesOf, stateOf, waitingFor, withSample} from './timeline.js';
@@ -26,7 +26,7 @@ export function Upgrade({object}) {
     }
   }, [object]);
   const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}/events`;
-  const {data: answer} = useFetched((signal) => request('GET', path, {query: {pageSize: 1000}, signal}), uid); // who may not read events sees what happens from now on
+  const {data: answer} = useFetched((signal) => requestPages(path, 'events', {query: {pageSize: 1000}, signal}), uid); // who may not read events sees what happens from now on
   useEffect(() => {
     if (answer) {
       setSamples((all) => [...samplesBefore(answer.events ?? [], first.current.sample), ...all.filter((s) => !s.fromEvent)]);
