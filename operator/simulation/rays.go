@@ -55,6 +55,18 @@ func (r *rays) lately(cluster string) bool {
 	return known && time.Since(at) < 15*time.Second
 }
 
+// lostOneOf reports whether a cluster that the text names lost its head a short time ago, as a reason for a warning.
+func (r *rays) lostOneOf(text string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for cluster, at := range r.lost {
+		if time.Since(at) < memory && strings.Contains(text, cluster) {
+			return true
+		}
+	}
+	return false
+}
+
 // ray is Ray since its head has started.
 type ray struct {
 	*dashboardfake.Dashboard

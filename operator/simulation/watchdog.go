@@ -108,9 +108,11 @@ func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string,
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.events[name]++
+	text := fmt.Sprintf(note, args...)
 	if kind == corev1.EventTypeWarning && strings.HasPrefix(reason, "FailedTo") && !strings.Contains(reason, "Serve") &&
-		!strings.Contains(fmt.Sprintf(note, args...), "has no controller") && !d.world.excused() { // those of somebody else have none
-		d.violateLocked("warningHasCause", "%s: %s: %s", name, reason, fmt.Sprintf(note, args...))
+		!strings.Contains(text, "has no controller") && // those of somebody else have none
+		!d.world.excused() && !d.world.rays.lostOneOf(text) {
+		d.violateLocked("warningHasCause", "%s: %s: %s", name, reason, text)
 	}
 	if n := d.events[name]; n > 60+20*d.changes {
 		d.violateLocked("eventsBounded", "%d events of %s after %d changes", n, name, d.changes)
