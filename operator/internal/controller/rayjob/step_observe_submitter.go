@@ -47,7 +47,7 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 	if finished {
 		says = "finished"
 	}
-	s.in.Submitter.FinishedAt = o.known.since(s, "submitter", says)
+	s.in.Submitter.FinishedSince = o.known.since(s, "submitter", says)
 	return reconcile.Outcome{}, err
 }
 
