@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -105,7 +104,7 @@ func New(c Config) *Reconciler {
 	}
 	r.tracker = &tracker{
 		poller: r.poller, dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
-		interval: c.PollInterval, wake: r.waker.Wake, jobs: map[types.UID]target{},
+		interval: c.PollInterval, wake: r.waker.Wake,
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
 	r.steps = r.list()
