@@ -111,18 +111,6 @@ func (o *observeSubmitter) label(ctx context.Context, s *scope, j *batchv1.Job) 
 	return nil
 }
 
-// submits is the id of the Ray job that a Job submits, empty if it does not say.
-func submits(j *batchv1.Job) string {
-	if containers := j.Spec.Template.Spec.Containers; len(containers) > 0 {
-		for _, e := range containers[0].Env {
-			if e.Name == "RAY_JOB_SUBMISSION_ID" {
-				return e.Value
-			}
-		}
-	}
-	return ""
-}
-
 // endedJob reports whether the Job has ended.
 func (s *scope) endedJob(j *batchv1.Job) (finished bool) {
 	for _, c := range j.Status.Conditions {
