@@ -31,7 +31,12 @@ func (s *step) record() {
 	case ray.Status == rayv1.JobStatusStopped && s.status.Reason == rayv1.JobDeploymentStatusTransitionGracePeriodExceeded:
 		s.status.JobStatus = rayv1.JobStatusFailed // as with KubeRay
 	}
-	info := &s.status.RayJobStatusInfo
+	s.recordTimes()
+}
+
+// recordTimes takes over the times that Ray knows.
+func (s *step) recordTimes() {
+	info, ray := &s.status.RayJobStatusInfo, &s.in.Ray
 	if !ray.StartTime.IsZero() {
 		info.StartTime = &metav1.Time{Time: ray.StartTime}
 	}

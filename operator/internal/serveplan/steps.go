@@ -176,15 +176,10 @@ func (s *step) state() Upgrade {
 			PendingTraffic:  ptr.Deref(st.PendingServiceStatus.TrafficRoutedPercent, 0),
 		},
 		Surge: ptr.Deref(o.MaxSurgePercent, 100), Step: ptr.Deref(o.StepSizePercent, 0), Interval: time.Duration(ptr.Deref(o.IntervalSeconds, 0)) * time.Second,
-		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Unrouted: s.unrouted(),
+		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Shifted: s.lastShift(), Unrouted: s.unrouted(),
 	}
 	if s.in.ServeService == s.activeName() {
 		u.ServiceWaits = "Service " + names.ServiceServeService(s.in.Service) + " still leads to cluster " + s.activeName()
-	}
-	for _, t := range []*metav1.Time{st.ActiveServiceStatus.LastTrafficMigratedTime, st.PendingServiceStatus.LastTrafficMigratedTime} {
-		if t != nil && t.After(u.Shifted) {
-			u.Shifted = t.Time
-		}
 	}
 	a, p := s.active(), s.pending()
 	u.ActiveWaits = s.notReady(s.activeName(), a, u.ActiveCapacity, false)
@@ -199,6 +194,16 @@ func (s *step) state() Upgrade {
 		u.Rollback = false // to a cluster that is down, only to leave it again
 	}
 	return u
+}
+
+// lastShift is when the traffic was moved last; zero if it was not.
+func (s *step) lastShift() (last time.Time) {
+	for _, t := range []*metav1.Time{s.st.ActiveServiceStatus.LastTrafficMigratedTime, s.st.PendingServiceStatus.LastTrafficMigratedTime} {
+		if t != nil && t.After(last) {
+			last = t.Time
+		}
+	}
+	return last
 }
 
 // unasked says why a cluster cannot be told its capacity; empty if it can.
