@@ -257,9 +257,7 @@ func (s *step) overdue() (reason, message string) {
 		if s.inSteps() {
 			u := s.state()
 			limit += u.Interval
-			if u.Shifted.After(since) {
-				since = u.Shifted
-			}
+			since = later(since, u.Shifted)
 		}
 	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):
 		since, what = ready.LastTransitionTime.Time, withReason(ready.Message, s.waits)
@@ -269,14 +267,21 @@ func (s *step) overdue() (reason, message string) {
 	switch p := s.pending(); {
 	case p == nil && s.pendingName() != "":
 		return "", "" // it is being made
-	case p != nil && p.Made.After(since):
-		since = p.Made
+	case p != nil:
+		since = later(since, p.Made)
 	}
 	if at := since.Add(limit); s.in.Now.Before(at) {
 		s.lookAt(at)
 		return "", ""
 	}
 	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step since %s: %s", since.UTC().Format(time.RFC3339), what)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func failedApplications(v Serve) string {
