@@ -99,13 +99,13 @@ func endAttempt(s *step) {
 		JobDeploymentStatus: old.JobDeploymentStatus, StartTime: old.StartTime, EndTime: old.EndTime,
 		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration, Conditions: old.Conditions,
 	}
-	if old.JobDeploymentStatus == fresh {
+	if old.JobDeploymentStatus == newJob {
 		s.plan.After = time.Millisecond
 	}
 }
 
 // suspendedMeanwhile is about an attempt that holds resources, which a queue may want back however the spec reads.
-func suspendedMeanwhile(s *step) bool { return suspended(s) && wasInitializing(s) }
+func suspendedMeanwhile(s *step) bool { return suspendWanted(s) && wasInitializing(s) }
 
 func failedBefore(s *step) bool {
 	return s.status.EndTime != nil && s.status.JobStatus != rayv1.JobStatusSucceeded && s.status.JobStatus != rayv1.JobStatusStopped

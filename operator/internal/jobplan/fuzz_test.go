@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	states   = []rayv1.JobDeploymentStatus{fresh, initializing, waiting, running, complete, failed, rejected, suspending, suspendedNow, retrying}
+	states   = []rayv1.JobDeploymentStatus{newJob, initializing, waiting, running, complete, failed, validationFailed, suspending, suspended, retrying}
 	statuses = []rayv1.JobStatus{"", rayv1.JobStatusPending, rayv1.JobStatusRunning, rayv1.JobStatusSucceeded, rayv1.JobStatusFailed, rayv1.JobStatusStopped}
 	modes    = []rayv1.JobSubmissionMode{rayv1.K8sJobMode, rayv1.HTTPMode, rayv1.SidecarMode, rayv1.InteractiveMode, "", "Other"}
 )
@@ -30,7 +30,7 @@ func sometimes(r *rand.Rand, t time.Time) time.Time {
 func observe(r *rand.Rand, in *Input) {
 	yes := func() bool { return r.IntN(3) > 0 }
 	in.Cluster = Cluster{Found: yes(), Deleting: !yes(), Ready: yes(), WorkersSuspended: !yes(), Dashboard: one(r, []string{"", "demo:8265"})}
-	in.Submitter = Submitter{Found: yes(), Pods: !yes(), Foreign: !yes(), HeadLost: !yes(), FinishedAt: sometimes(r, in.Now), Failed: !yes()}
+	in.Submitter = Submitter{Found: yes(), Pods: !yes(), Foreign: !yes(), HeadLost: !yes(), FinishedSince: sometimes(r, in.Now), Failed: !yes()}
 	in.Ray = Ray{AskedAt: sometimes(r, in.Now), Since: sometimes(r, in.Now), FailingSince: sometimes(r, in.Now), FailedAt: sometimes(r, in.Now)}
 	if in.Ray.Unknown = !yes(); !in.Ray.Unknown && !in.Ray.AskedAt.IsZero() {
 		in.Ray.Status, in.Ray.StartTime, in.Ray.EndTime = one(r, statuses), sometimes(r, in.Now), sometimes(r, in.Now)
@@ -87,7 +87,7 @@ func assertSane(t *testing.T, in Input, p Plan, edges []Edge) {
 	if p.Rule == "" || p.After < 0 {
 		t.Errorf("rule %q, look again after %v", p.Rule, p.After)
 	}
-	ends := s.JobDeploymentStatus == fresh || s.JobDeploymentStatus == suspendedNow || old.JobDeploymentStatus == fresh
+	ends := s.JobDeploymentStatus == newJob || s.JobDeploymentStatus == suspended || old.JobDeploymentStatus == newJob
 	if old.JobStatus.IsTerminal() && s.JobStatus != old.JobStatus && !ends {
 		t.Errorf("%s: the result %s became %q", p.Rule, old.JobStatus, s.JobStatus)
 	}

@@ -55,7 +55,7 @@ func goOnGivingUp(s *step) { s.giveUp(s.status.Reason, s.status.Message) }
 // stopped first: its submitter then ends by itself, with a complete log. Otherwise the submitter goes first, or it could submit after Ray was
 // asked. Either may take no longer than patience.
 func (s *step) windDown() bool {
-	if since := s.in.EndingSince; !since.IsZero() && s.passed(since.Add(patience)) {
+	if s.lasted(s.in.EndingSince, patience) {
 		return false
 	}
 	switch {
@@ -65,7 +65,7 @@ func (s *step) windDown() bool {
 		}
 		s.act(Poll, Stop)
 		s.plan.Waits = "Ray to stop the job"
-	case s.submitterLives() && s.ended() && !s.passed(s.in.Ray.Since.Add(logTime)):
+	case s.submitterLives() && s.ended() && !s.lasted(s.in.Ray.Since, logTime):
 		s.act(Poll)
 		s.plan.Waits = "the submitter to end"
 	case s.submitterLives():
@@ -127,7 +127,7 @@ func (s *step) stopped() bool {
 	case !stop.Done:
 		return false
 	case stop.Missing:
-		return s.passed(stop.FailingSince.Add(settling))
+		return s.lasted(stop.FailingSince, settling)
 	case stop.Failed:
 		return false
 	default:
@@ -147,7 +147,7 @@ func Finalize(in Input) Plan {
 	s := newStep(in)
 	state := s.status.JobDeploymentStatus
 	switch {
-	case s.ended(), state.IsTerminal(), state == suspendedNow, state == fresh:
+	case s.ended(), state.IsTerminal(), state == suspended, state == newJob:
 	case s.selects():
 		s.windDown()
 	case s.reachable() && s.status.DashboardURL != "" && !s.in.Stop.Done:

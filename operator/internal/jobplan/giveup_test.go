@@ -49,7 +49,7 @@ func TestGivingUp(t *testing.T) {
 		"it cannot be stopped for long":            {changes{says(run, 9), none, stopFails(11, 129), now(130)}, failed, bad, nil},
 		"the cluster is gone":                      {changes{cluster(Cluster{})}, running, run, remove},
 		"the cluster is gone, so is the submitter": {changes{cluster(Cluster{}), none}, failed, bad, nil},
-		"the spec became invalid":                  {changes{state(rejected), broken}, rejected, run, stop},
+		"the spec became invalid":                  {changes{state(validationFailed), broken}, validationFailed, run, stop},
 		"it is suspended":                          {changes{spec(suspend)}, running, run, stop},
 		"a retry would follow":                     {changes{retries(3), cluster(Cluster{}), none}, failed, bad, nil},
 	}
@@ -86,7 +86,7 @@ func TestFinalize(t *testing.T) {
 	}{
 		"runs":                   {nil, true},
 		"was not seen yet":       {[]func(*Input){unseen}, true},
-		"invalid":                {[]func(*Input){state(rejected), broken}, true},
+		"invalid":                {[]func(*Input){state(validationFailed), broken}, true},
 		"asked to stop":          {[]func(*Input){stopped(9)}, false},
 		"ended":                  {[]func(*Input){jobStatus(rayv1.JobStatusSucceeded)}, false},
 		"the cluster is gone":    {[]func(*Input){cluster(Cluster{})}, false},

@@ -17,7 +17,7 @@ type Input struct {
 	// Suffix returns a random suffix for the names of an attempt.
 	Suffix func() string
 
-	// EndingSince is since when this process knows that the attempt is given up, or that the RayJob is being deleted; zero for neither.
+	// EndingSince is since when it is known that the attempt is given up, or that the RayJob is being deleted.
 	EndingSince time.Time
 
 	Cluster   Cluster
@@ -53,14 +53,14 @@ type Submitter struct {
 	Foreign bool
 	// HeadLost says that there is no head Pod any more, in SidecarMode.
 	HeadLost bool
-	// FinishedAt is since when this process knows that it ended for good; zero before that.
-	FinishedAt time.Time
+	// FinishedSince is since when it is known that it ended for good; zero before that.
+	FinishedSince time.Time
 	// Failed says that it ended badly, and Message how.
 	Failed  bool
 	Message string
 }
 
-func (s Submitter) finished() bool { return !s.FinishedAt.IsZero() }
+func (s Submitter) finished() bool { return !s.FinishedSince.IsZero() }
 
 // Ray is the last answer of the dashboard about the job of this attempt. The zero value means that it was not asked yet.
 type Ray struct {
@@ -68,7 +68,7 @@ type Ray struct {
 	AskedAt time.Time
 	// Unknown says that Ray has no record of the job.
 	Unknown bool
-	// Since is since when this process knows that Ray says so: that it has no record, or this status.
+	// Since is since when it is known that Ray says so: that it has no record, or this status.
 	Since time.Time
 	// Status, Message, StartTime and EndTime are those of Ray. Times are zero if unknown.
 	Status             rayv1.JobStatus
@@ -101,8 +101,7 @@ type Command struct {
 	// Missing says that it failed because Ray has no record of the job.
 	Missing bool
 	Message string
-	// FailingSince is when the first of the failures in a row was known, also while the request is repeated; zero if the last one that
-	// ended did not fail.
+	// FailingSince is since when the first of the failures in a row is known, also while the request is repeated.
 	FailingSince time.Time
 }
 

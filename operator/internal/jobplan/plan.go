@@ -62,7 +62,7 @@ func Next(in Input) Plan {
 	s := newStep(in)
 	rules, known := table[s.status.JobDeploymentStatus]
 	if !known { // of a newer operator, or made by hand
-		rules = table[fresh]
+		rules = table[newJob]
 	}
 	for _, r := range rules {
 		if r.when(s) {
@@ -109,14 +109,6 @@ func (s *step) act(a ...Action) { s.plan.Actions = append(s.plan.Actions, a...) 
 // stay keeps the state that the RayJob is in.
 func (s *step) stay() { s.status.JobDeploymentStatus = s.in.Job.Status.JobDeploymentStatus }
 
-// lookAt asks for a look at a moment; the first one counts. What is due has been looked at.
-func (s *step) lookAt(t time.Time) {
-	d := t.Sub(s.in.Now)
-	if !t.IsZero() && d > 0 && (s.plan.After == 0 || d < s.plan.After) {
-		s.plan.After = d
-	}
-}
-
 func (s *step) selects() bool { return len(s.spec.ClusterSelector) > 0 }
 
 // mode takes none for the default, which objects have that never went through the API server.
@@ -148,7 +140,7 @@ func toInvalid(s *step) {
 	s.lookAt(s.activeDeadline())
 }
 
-func suspended(s *step) bool { return s.spec.Suspend }
+func suspendWanted(s *step) bool { return s.spec.Suspend }
 
 // deadline is the end of a limit that counts from the start of the attempt; zero without one.
 func (s *step) deadline(seconds *int32) time.Time {
@@ -161,9 +153,6 @@ func (s *step) deadline(seconds *int32) time.Time {
 func (s *step) activeDeadline() time.Time { return s.deadline(s.spec.ActiveDeadlineSeconds) }
 
 func (s *step) preRunningDeadline() time.Time { return s.deadline(s.spec.PreRunningDeadlineSeconds) }
-
-// passed treats the moment itself as passed, and no moment as never.
-func (s *step) passed(t time.Time) bool { return !t.IsZero() && !s.in.Now.Before(t) }
 
 func (s *step) now() *metav1.Time { return &metav1.Time{Time: s.in.Now} }
 

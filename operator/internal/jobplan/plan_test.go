@@ -93,11 +93,11 @@ func unreachable(since, last int) func(*Input) {
 func submitter(s Submitter) func(*Input) { return func(in *Input) { in.Submitter = s } }
 
 func finished(seconds int) func(*Input) {
-	return submitter(Submitter{Found: true, FinishedAt: at(seconds)})
+	return submitter(Submitter{Found: true, FinishedSince: at(seconds)})
 }
 
 func broke(seconds int) func(*Input) {
-	return submitter(Submitter{Found: true, FinishedAt: at(seconds), Failed: true, Message: "BackoffLimitExceeded"})
+	return submitter(Submitter{Found: true, FinishedSince: at(seconds), Failed: true, Message: "BackoffLimitExceeded"})
 }
 
 func cluster(c Cluster) func(*Input) { return func(in *Input) { in.Cluster = c } }
@@ -198,9 +198,9 @@ func TestLifeCycle(t *testing.T) {
 		in   changes
 		want want
 	}{
-		"a new job":                   {changes{state(fresh), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
-		"a new job that is invalid":   {changes{state(fresh), jobStatus(""), broken}, want{"Invalid", rejected, none, rayv1.ValidationFailed, poll}},
-		"a new job that is suspended": {changes{state(fresh), jobStatus(""), spec(suspend)}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+		"a new job":                   {changes{state(newJob), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
+		"a new job that is invalid":   {changes{state(newJob), jobStatus(""), broken}, want{"Invalid", validationFailed, none, rayv1.ValidationFailed, poll}},
+		"a new job that is suspended": {changes{state(newJob), jobStatus(""), spec(suspend)}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
 
 		"no cluster":                       {changes{young, cluster(Cluster{})}, want{"ClusterMissing", initializing, none, "", []Action{Reserve, EnsureCluster}}},
 		"a cluster that is going":          {changes{young, cluster(Cluster{Found: true, Deleting: true})}, want{"ClusterMissing", initializing, none, "", nil}},
@@ -273,7 +273,7 @@ func TestLifeCycle(t *testing.T) {
 		"Ray changes its mind":                   {changes{jobStatus(ok), says(bad, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
 
 		"suspended":                               {changes{spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
-		"became invalid":                          {changes{broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
+		"became invalid":                          {changes{broken}, want{"Invalid", validationFailed, run, rayv1.ValidationFailed, poll}},
 		"the submitter broke, the job goes on":    {changes{broke(8), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
 		"the Job was deleted, the job goes on":    {changes{submitter(Submitter{}), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
 		"the Job was deleted before it submitted": {changes{submitter(Submitter{}), unseen, unknown(9)}, want{"SubmitterMissing", running, none, "", []Action{Poll, EnsureSubmitter}}},
@@ -305,7 +305,7 @@ func TestLifeCycle(t *testing.T) {
 		"long past the deadline, nobody asked": {changes{active(10), ray(Ray{}), now(3600)}, want{"FirstLook", running, run, "", poll}},
 		"long past it, succeeded":              {changes{active(10), says(ok, 3600), finished(8), now(3600)}, want{"JobEnded", complete, ok, "", nil}},
 		"long past it, the dashboard fails":    {changes{active(10), unreachable(3599, 3599), now(3600)}, want{"DeadlineExceeded", running, run, rayv1.DeadlineExceeded, poll}},
-		"long past it, invalid, nobody asked":  {changes{state(rejected), broken, active(10), ray(Ray{}), now(3600)}, want{"FirstLook", rejected, run, "", poll}},
+		"long past it, invalid, nobody asked":  {changes{state(validationFailed), broken, active(10), ray(Ray{}), now(3600)}, want{"FirstLook", validationFailed, run, "", poll}},
 		"suspended, nobody asked":              {changes{spec(suspend), ray(Ray{})}, want{"FirstLook", running, run, "", poll}},
 		"suspended, the cluster is gone":       {changes{spec(suspend), ray(Ray{}), cluster(Cluster{})}, want{"Suspend", suspending, run, "", nil}},
 		"stopped before the deadline": {
@@ -351,25 +351,25 @@ func TestLifeCycle(t *testing.T) {
 		"suspending, no dashboard":       {changes{state(suspending), unreachable(5, 9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
 		"suspending, the cluster goes":   {changes{state(suspending), cluster(Cluster{Found: true, Deleting: true}), submitter(Submitter{})}, want{"ChildrenLeft", suspending, run, "", nil}},
 		"suspending, the Job is left":    {changes{state(suspending), cluster(Cluster{})}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteSubmitter}}},
-		"suspending, all gone":           {changes{state(suspending), cluster(Cluster{}), submitter(Submitter{})}, want{"Suspended", suspendedNow, none, "", []Action{Release}}},
-		"suspended still":                {changes{state(suspendedNow), jobStatus(""), spec(suspend)}, want{"Suspended", suspendedNow, none, "", nil}},
-		"resumed":                        {changes{state(suspendedNow), jobStatus("")}, want{"Resume", fresh, none, "", nil}},
+		"suspending, all gone":           {changes{state(suspending), cluster(Cluster{}), submitter(Submitter{})}, want{"Suspended", suspended, none, "", []Action{Release}}},
+		"suspended still":                {changes{state(suspended), jobStatus(""), spec(suspend)}, want{"Suspended", suspended, none, "", nil}},
+		"resumed":                        {changes{state(suspended), jobStatus("")}, want{"Resume", newJob, none, "", nil}},
 		"retrying":                       {changes{state(retrying), jobStatus(bad), spec(suspend)}, want{"ChildrenLeft", retrying, bad, "", []Action{DeleteCluster, DeleteSubmitter}}},
-		"retrying, HTTP":                 {changes{state(retrying), jobStatus(bad), mode(rayv1.HTTPMode), submitter(Submitter{Found: true}), cluster(Cluster{})}, want{"Retry", fresh, none, "", []Action{Release}}},
-		"retrying, all gone":             {changes{state(retrying), jobStatus(bad), cluster(Cluster{}), submitter(Submitter{})}, want{"Retry", fresh, none, "", []Action{Release}}},
+		"retrying, HTTP":                 {changes{state(retrying), jobStatus(bad), mode(rayv1.HTTPMode), submitter(Submitter{Found: true}), cluster(Cluster{})}, want{"Retry", newJob, none, "", []Action{Release}}},
+		"retrying, all gone":             {changes{state(retrying), jobStatus(bad), cluster(Cluster{}), submitter(Submitter{})}, want{"Retry", newJob, none, "", []Action{Release}}},
 		"retrying, too soon":             {changes{state(retrying), jobStatus(bad), cluster(Cluster{}), submitter(Submitter{}), now(1)}, want{"Pause", retrying, bad, "", nil}},
 
-		"invalid still":              {changes{state(rejected), broken}, want{"Invalid", rejected, run, rayv1.ValidationFailed, poll}},
-		"invalid, past the deadline": {changes{state(rejected), broken, active(10), says(run, 10)}, want{"DeadlineExceeded", rejected, run, rayv1.DeadlineExceeded, poll}},
-		"invalid, and suspended":     {changes{state(rejected), broken, spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
-		"invalid, new and suspended": {changes{state(rejected), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Invalid", rejected, none, rayv1.ValidationFailed, nil}},
-		"invalid, and succeeded":     {changes{state(rejected), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
-		"repaired, running":          {changes{state(rejected)}, want{"RepairedRunning", running, run, "", nil}},
-		"repaired, initializing":     {changes{young, state(rejected)}, want{"RepairedInitializing", initializing, none, "", nil}},
-		"repaired, waiting":          {changes{state(rejected), unseen, mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status.JobId = "" }}, want{"RepairedWaiting", waiting, none, "", nil}},
-		"repaired, new":              {changes{state(rejected), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: rejected} }}, want{"Repaired", fresh, none, "", nil}},
-		"was complete":               {changes{state(rejected), broken, jobStatus(ok), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"CompletedBefore", complete, ok, "", nil}},
-		"was failed":                 {changes{state(rejected), broken, jobStatus(bad), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"FailedBefore", failed, bad, "", nil}},
+		"invalid still":              {changes{state(validationFailed), broken}, want{"Invalid", validationFailed, run, rayv1.ValidationFailed, poll}},
+		"invalid, past the deadline": {changes{state(validationFailed), broken, active(10), says(run, 10)}, want{"DeadlineExceeded", validationFailed, run, rayv1.DeadlineExceeded, poll}},
+		"invalid, and suspended":     {changes{state(validationFailed), broken, spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
+		"invalid, new and suspended": {changes{state(validationFailed), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: validationFailed} }}, want{"Invalid", validationFailed, none, rayv1.ValidationFailed, nil}},
+		"invalid, and succeeded":     {changes{state(validationFailed), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
+		"repaired, running":          {changes{state(validationFailed)}, want{"RepairedRunning", running, run, "", nil}},
+		"repaired, initializing":     {changes{young, state(validationFailed)}, want{"RepairedInitializing", initializing, none, "", nil}},
+		"repaired, waiting":          {changes{state(validationFailed), unseen, mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status.JobId = "" }}, want{"RepairedWaiting", waiting, none, "", nil}},
+		"repaired, new":              {changes{state(validationFailed), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: validationFailed} }}, want{"Repaired", newJob, none, "", nil}},
+		"was complete":               {changes{state(validationFailed), broken, jobStatus(ok), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"CompletedBefore", complete, ok, "", nil}},
+		"was failed":                 {changes{state(validationFailed), broken, jobStatus(bad), func(in *Input) { in.Job.Status.EndTime = stamp(8) }}, want{"FailedBefore", failed, bad, "", nil}},
 
 		"at the end, suspended": {changes{state(complete), jobStatus(ok), spec(suspend), broken}, want{"CleanUp", complete, ok, "", []Action{Release, DeleteCluster}}},
 		"in a state of others":  {changes{state("Sleeping"), jobStatus("")}, want{"Begin", initializing, none, "", []Action{EnsureFinalizer}}},
@@ -391,7 +391,7 @@ func TestLifeCycle(t *testing.T) {
 }
 
 func TestBeginKeepsNames(t *testing.T) {
-	in := input(state(fresh), jobStatus(""), func(in *Input) {
+	in := input(state(newJob), jobStatus(""), func(in *Input) {
 		in.Job.Status = rayv1.RayJobStatus{Failed: new(int32(1)), EndTime: stamp(3)}
 	})
 	got := Next(in).Status
@@ -402,16 +402,16 @@ func TestBeginKeepsNames(t *testing.T) {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	in.Job.Status = got
-	in.Job.Status.JobDeploymentStatus = fresh
+	in.Job.Status.JobDeploymentStatus = newJob
 	in.Suffix = func() string { return "other" }
 	if again := Next(in).Status; again.JobId != got.JobId || again.RayClusterName != got.RayClusterName {
 		t.Errorf("names changed: %+v", again)
 	}
-	chosen := input(state(fresh), spec(selects), spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" }), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{} })
+	chosen := input(state(newJob), spec(selects), spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" }), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{} })
 	if s := Next(chosen).Status; s.JobId != "mine" || s.RayClusterName != "shared" {
 		t.Errorf("got %+v", s)
 	}
-	if s := Next(input(state(fresh), mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{} })).Status; s.JobId != "" {
+	if s := Next(input(state(newJob), mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{} })).Status; s.JobId != "" {
 		t.Errorf("want no id in InteractiveMode, got %s", s.JobId)
 	}
 }
@@ -472,8 +472,8 @@ func TestLooksAgainInTime(t *testing.T) {
 		"after the submitter":   {[]func(*Input){finished(8), says(rayv1.JobStatusRunning, 10)}, 0},
 		"the end of submitters": {[]func(*Input){limited, finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},
 		"invalid, the deadline": {[]func(*Input){broken, active(100)}, 90 * time.Second},
-		"suspended":             {[]func(*Input){state(suspendedNow), spec(suspend)}, 0},
-		"after a change":        {[]func(*Input){state(fresh)}, time.Millisecond},
+		"suspended":             {[]func(*Input){state(suspended), spec(suspend)}, 0},
+		"after a change":        {[]func(*Input){state(newJob)}, time.Millisecond},
 	}
 	for name, tc := range cases {
 		if got := Next(input(tc.in...)).After; got != tc.want {

@@ -31,7 +31,12 @@ func (s *step) record() {
 	case ray.Status == rayv1.JobStatusStopped && s.status.Reason == rayv1.JobDeploymentStatusTransitionGracePeriodExceeded:
 		s.status.JobStatus = rayv1.JobStatusFailed // as with KubeRay
 	}
-	info := &s.status.RayJobStatusInfo
+	s.recordTimes()
+}
+
+// recordTimes takes over the times that Ray knows.
+func (s *step) recordTimes() {
+	info, ray := &s.status.RayJobStatusInfo, &s.in.Ray
 	if !ray.StartTime.IsZero() {
 		info.StartTime = &metav1.Time{Time: ray.StartTime}
 	}
@@ -76,28 +81,17 @@ func concludeFailed(s *step) { s.finish(rayv1.AppFailed, s.status.Message) }
 
 func conclude(s *step) { s.finish("", s.status.Message) }
 
-// transitionEnd is when a submitter has to be done: with its log after the end, or with submitting a job again that Ray has lost. It counts from
-// when this process got to know, since the clock of the head may be wrong.
-func (s *step) transitionEnd() time.Time {
-	if s.in.Ray.Since.IsZero() {
-		return time.Time{}
-	}
-	return s.in.Ray.Since.Add(s.in.Limits.Transition)
-}
+// transitionEnd is when a submitter has to be done: with its log after the end, or with submitting a job again that Ray has lost.
+func (s *step) transitionEnd() time.Time { return after(s.in.Ray.Since, s.in.Limits.Transition) }
 
 // endedTransitionOver also holds where the log is lost with Ray, which gets the job again from a submitter that Kubernetes replaces.
 func endedTransitionOver(s *step) bool {
-	lost := s.mode(rayv1.K8sJobMode) && (s.in.Ray.Unknown || s.passedSince(s.in.Ray.FailingSince, logLost))
+	lost := s.mode(rayv1.K8sJobMode) && (s.in.Ray.Unknown || s.lasted(s.in.Ray.FailingSince, logLost))
 	return s.ended() && (lost || s.passed(s.transitionEnd()))
 }
 
 // logLost is how long Ray is out of reach before nobody waits for the end of a log.
 const logLost = 10 * time.Second
-
-// passedSince treats no moment as one that never was.
-func (s *step) passedSince(t time.Time, d time.Duration) bool {
-	return !t.IsZero() && s.passed(t.Add(d))
-}
 
 func failedTransitionOver(s *step) bool {
 	return s.status.JobStatus == rayv1.JobStatusFailed && endedTransitionOver(s)
@@ -115,9 +109,7 @@ func awaitSubmitter(s *step) {
 	s.act(Poll)
 	s.plan.Waits = "the submitter to end after the job"
 	s.lookAt(s.transitionEnd())
-	if t := s.in.Ray.FailingSince; !t.IsZero() {
-		s.lookAt(t.Add(logLost))
-	}
+	s.lookAfter(s.in.Ray.FailingSince, logLost)
 }
 
 func headLost(s *step) bool { return s.mode(rayv1.SidecarMode) && s.in.Submitter.HeadLost }
@@ -165,7 +157,7 @@ func loseRecord(s *step) {
 
 // leftUnknown: the submitter is done and Ray, asked after that, does not know the job.
 func (s *step) leftUnknown() bool {
-	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.in.Submitter.FinishedAt)
+	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.in.Submitter.FinishedSince)
 }
 
 // submissionFailed also holds for a submitter that ended when there was no cluster any more that it could submit to.
@@ -190,7 +182,7 @@ func (s *step) submitterEnd() time.Time {
 	if !s.hasSubmitter() || !s.in.Submitter.finished() || s.in.Submitter.Failed || s.in.Limits.SubmitterFinished <= 0 {
 		return time.Time{}
 	}
-	return s.in.Submitter.FinishedAt.Add(s.in.Limits.SubmitterFinished)
+	return after(s.in.Submitter.FinishedSince, s.in.Limits.SubmitterFinished)
 }
 
 // submitterTimedOut waits for an answer after that moment. A dashboard that does not answer has the time of checksTimedOut.
@@ -210,7 +202,7 @@ func firstLook(s *step) bool {
 	if s.in.Ray.askedSince(time.Time{}) || s.ended() || !submits || !s.reachable() {
 		return false
 	}
-	return suspended(s) || deadlinePassed(s) || s.in.Job.Status.JobDeploymentStatus == initializing && preRunningPassed(s)
+	return suspendWanted(s) || deadlinePassed(s) || s.in.Job.Status.JobDeploymentStatus == initializing && preRunningPassed(s)
 }
 
 // address is that of the dashboard, which is not stored before the cluster is ready.
@@ -229,7 +221,7 @@ func look(s *step) {
 // tracked reports whether Ray is asked about the job: while it runs, and if its spec became invalid meanwhile.
 func (s *step) tracked() bool {
 	state := s.in.Job.Status.JobDeploymentStatus
-	return state == running || state == rejected && wasRunning(s)
+	return state == running || state == validationFailed && wasRunning(s)
 }
 
 func exceedDeadline(s *step) {
@@ -240,9 +232,8 @@ func exceedDeadline(s *step) {
 const outage = 30 * time.Second
 
 func checksTimedOut(s *step) bool {
-	since, here := s.status.JobStatusCheckFailureStartTime, s.failingSince()
-	return since != nil && !here.IsZero() && s.passed(since.Add(s.in.Limits.StatusCheck)) &&
-		s.passed(here.Add(min(outage, s.in.Limits.StatusCheck)))
+	stored, limit := s.status.JobStatusCheckFailureStartTime, s.in.Limits.StatusCheck
+	return stored != nil && s.passed(stored.Add(limit)) && s.lasted(s.failingSince(), min(outage, limit))
 }
 
 func exceedChecks(s *step) {
@@ -297,7 +288,7 @@ func watch(s *step) {
 		s.act(EnsureHeadService)
 	}
 	s.act(Poll)
-	if s.passed(s.submitterEnd()) || s.unsubmitted() || s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedAt) {
+	if s.passed(s.submitterEnd()) || s.unsubmitted() || s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedSince) {
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
 	}
@@ -322,6 +313,6 @@ func (s *step) lookAtLimits() {
 	}
 	if t := s.status.JobStatusCheckFailureStartTime; t != nil {
 		s.lookAt(t.Add(s.in.Limits.StatusCheck))
-		s.lookAt(s.in.Ray.FailingSince.Add(outage))
+		s.lookAfter(s.in.Ray.FailingSince, outage)
 	}
 }

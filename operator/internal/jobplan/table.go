@@ -3,31 +3,31 @@ package jobplan
 import rayv1 "github.com/raygate/raygate/api/ray/v1"
 
 const (
-	fresh        = rayv1.JobDeploymentStatusNew
-	initializing = rayv1.JobDeploymentStatusInitializing
-	waiting      = rayv1.JobDeploymentStatusWaiting
-	running      = rayv1.JobDeploymentStatusRunning
-	complete     = rayv1.JobDeploymentStatusComplete
-	failed       = rayv1.JobDeploymentStatusFailed
-	rejected     = rayv1.JobDeploymentStatusValidationFailed
-	suspending   = rayv1.JobDeploymentStatusSuspending
-	suspendedNow = rayv1.JobDeploymentStatusSuspended
-	retrying     = rayv1.JobDeploymentStatusRetrying
+	newJob           = rayv1.JobDeploymentStatusNew
+	initializing     = rayv1.JobDeploymentStatusInitializing
+	waiting          = rayv1.JobDeploymentStatusWaiting
+	running          = rayv1.JobDeploymentStatusRunning
+	complete         = rayv1.JobDeploymentStatusComplete
+	failed           = rayv1.JobDeploymentStatusFailed
+	validationFailed = rayv1.JobDeploymentStatusValidationFailed
+	suspending       = rayv1.JobDeploymentStatusSuspending
+	suspended        = rayv1.JobDeploymentStatusSuspended
+	retrying         = rayv1.JobDeploymentStatusRetrying
 )
 
 // table is the life cycle: per state the rules in the order in which they are tried. Where a rule leads to Failed, Retrying
 // may come of it.
 var table = map[rayv1.JobDeploymentStatus][]rule{
-	fresh: {
-		{"Invalid", rejected, invalid, toInvalid},
+	newJob: {
+		{"Invalid", validationFailed, invalid, toInvalid},
 		{"Begin", initializing, always, begin},
 	},
 	initializing: {
 		{"GivingUp", failed, givenUp, goOnGivingUp},
-		{"Invalid", rejected, invalid, toInvalid},
+		{"Invalid", validationFailed, invalid, toInvalid},
 		{"EndedBefore", running, (*step).ended, toRunning},
 		{"FirstLook", initializing, firstLook, look},
-		{"Suspend", suspending, suspended, nil},
+		{"Suspend", suspending, suspendWanted, nil},
 		{"HeadLost", failed, headLost, loseHead},
 		{"ClusterLost", failed, clusterLost, loseCluster},
 		{"RecordLost", failed, recordLost, loseRecord},
@@ -43,8 +43,8 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	},
 	waiting: {
 		{"GivingUp", failed, givenUp, goOnGivingUp},
-		{"Invalid", rejected, invalid, toInvalid},
-		{"Suspend", suspending, suspended, nil},
+		{"Invalid", validationFailed, invalid, toInvalid},
+		{"Suspend", suspending, suspendWanted, nil},
 		{"DeadlineExceeded", failed, deadlinePassed, exceedDeadline},
 		{"PreRunningDeadlineExceeded", failed, preRunningPassed, exceedPreRunning},
 		{"JobGiven", running, jobGiven, takeJob},
@@ -58,9 +58,9 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
 		{"JobEndedSubmitterHangs", complete, endedTransitionOver, concludeLate},
 		{"SubmitterAwaited", running, (*step).ended, awaitSubmitter},
-		{"Invalid", rejected, invalid, toInvalid},
+		{"Invalid", validationFailed, invalid, toInvalid},
 		{"FirstLook", running, firstLook, look},
-		{"Suspend", suspending, suspended, nil},
+		{"Suspend", suspending, suspendWanted, nil},
 		{"HeadLost", failed, headLost, loseHead},
 		{"ClusterLost", failed, clusterLost, loseCluster},
 		{"RecordLost", failed, recordLost, loseRecord},
@@ -77,33 +77,33 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	suspending: {
 		{"JobToStop", suspending, toStopFirst, stopFirst},
 		{"ChildrenLeft", suspending, childrenLeft, deleteChildren},
-		{"Suspended", suspendedNow, always, endAttempt},
+		{"Suspended", suspended, always, endAttempt},
 	},
-	suspendedNow: {
-		{"Suspended", suspendedNow, suspended, nil},
-		{"Resume", fresh, always, nil},
+	suspended: {
+		{"Suspended", suspended, suspendWanted, nil},
+		{"Resume", newJob, always, nil},
 	},
 	retrying: {
 		{"JobToStop", retrying, toStopFirst, stopFirst},
 		{"ChildrenLeft", retrying, childrenLeft, deleteChildren},
 		{"Pause", retrying, tooSoon, pause},
-		{"Retry", fresh, always, endAttempt},
+		{"Retry", newJob, always, endAttempt},
 	},
-	rejected: {
+	validationFailed: {
 		// An operator that validates at the end, too, leaves jobs here that are over.
 		{"FailedBefore", failed, failedBefore, forgetInvalid},
 		{"CompletedBefore", complete, completedBefore, forgetInvalid},
 		{"GivingUp", failed, givenUp, goOnGivingUp},
 		{"JobFailed", failed, jobFailed, concludeFailed},
 		{"JobEnded", complete, jobEnded, conclude},
-		{"FirstLook", rejected, firstLook, look},
+		{"FirstLook", validationFailed, firstLook, look},
 		{"Suspend", suspending, suspendedMeanwhile, nil},
 		{"DeadlineExceeded", failed, runsPastDeadline, exceedDeadline},
-		{"Invalid", rejected, invalid, toInvalid},
+		{"Invalid", validationFailed, invalid, toInvalid},
 		{"RepairedRunning", running, wasRunning, forgetInvalid},
 		{"RepairedWaiting", waiting, wasWaiting, forgetInvalid},
 		{"RepairedInitializing", initializing, wasInitializing, forgetInvalid},
-		{"Repaired", fresh, always, forgetInvalid},
+		{"Repaired", newJob, always, forgetInvalid},
 	},
 	complete: {{"CleanUp", complete, always, cleanUp}},
 	failed:   {{"CleanUp", failed, always, cleanUp}},

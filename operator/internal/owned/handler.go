@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // Queue is the work queue of a controller.
@@ -55,15 +54,6 @@ func (h Handler) Handle() handler.EventHandler {
 	}
 }
 
-// External is an event source without events of its own: start is called once with a function that puts an owner into the queue,
-// for those that find out by themselves when an owner is to be looked at.
-func (h Handler) External(start func(enqueue func(owner types.NamespacedName))) source.Source {
-	return source.Func(func(_ context.Context, q Queue) error {
-		start(func(owner types.NamespacedName) { h.enqueue(q, owner) })
-		return nil
-	})
-}
-
 func (h Handler) ownerOf(q Queue, o client.Object) {
 	for _, owner := range h.owners(o) {
 		h.enqueue(q, owner.NamespacedName)
@@ -92,4 +82,9 @@ func Changed() predicate.Funcs {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: predicate.ResourceVersionChangedPredicate{}.Update,
 	}
+}
+
+// SpecChanged passes changes of an owner that users make: of its spec, its labels and its annotations.
+func SpecChanged() predicate.Predicate {
+	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }

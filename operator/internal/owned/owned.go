@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -26,6 +27,20 @@ func Controller(o client.Object, kind schema.GroupKind) *Owner {
 		return &owner
 	}
 	return nil
+}
+
+// ThroughCluster returns a request for the owner of the kind that controls a RayCluster; none if nobody does, or if accept, unless nil, refuses
+// the cluster.
+func ThroughCluster(ctx context.Context, c client.Reader, kind schema.GroupKind, cluster client.ObjectKey, accept func(*rayv1.RayCluster) bool) []reconcile.Request {
+	rc := &rayv1.RayCluster{}
+	if cluster.Name == "" || c.Get(ctx, cluster, rc) != nil || accept != nil && !accept(rc) {
+		return nil
+	}
+	owner := Controller(rc, kind)
+	if owner == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: owner.NamespacedName}}
 }
 
 // owners are those of the kind, in whatever version: the controller, or any.

@@ -96,3 +96,18 @@ func TestHandler(t *testing.T) {
 		t.Errorf("gone are %v", gone)
 	}
 }
+
+func TestWaker(t *testing.T) {
+	var w owned.Waker
+	demo := types.NamespacedName{Namespace: "ns", Name: "demo"}
+	w.Wake(demo) // before there is a queue
+	q := priorityqueue.New[reconcile.Request]("test")
+	defer q.ShutDown()
+	if err := w.Source().Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	w.Wake(demo)
+	if request, priority, _ := q.GetWithPriority(); request.NamespacedName != demo || priority != 0 || q.Len() != 0 {
+		t.Errorf("request %s with priority %d, and %d more", request, priority, q.Len())
+	}
+}

@@ -217,24 +217,30 @@ func (s *step) stalled() (reason, message string) {
 		return rayv1.ReasonGatewayAPIMissing, "the upgrade strategy needs the kinds Gateway and HTTPRoute of gateway.networking.k8s.io; install the Gateway API, or choose another strategy"
 	}
 	for _, name := range []string{s.pendingName(), s.activeName()} {
-		c := s.live(name)
-		if c == nil {
-			continue
-		}
-		if c.Serve.Refused != "" {
-			return rayv1.ReasonServeConfigRefused, "Ray Serve on cluster " + name + " does not accept serveConfigV2: " + c.Serve.Refused
-		}
-		if since := c.Serve.FailingSince; c.HeadReady && !since.IsZero() {
-			if s.in.Now.Sub(since) >= DashboardPatience {
-				return rayv1.ReasonDashboardUnavailable, "the dashboard of cluster " + name + " has not answered for some time"
+		if c := s.live(name); c != nil {
+			if reason, message := s.stalledServe(name, c); reason != "" {
+				return reason, message
 			}
-			s.lookAt(since.Add(DashboardPatience))
-		}
-		if failed := failedApplications(c.Serve); name == s.pendingName() && failed != "" {
-			return rayv1.ReasonApplicationsFailed, "on cluster " + name + ": " + failed
 		}
 	}
 	return s.overdue()
+}
+
+// stalledServe says what stalls Ray Serve on a cluster; empty if nothing does.
+func (s *step) stalledServe(name string, c *Cluster) (reason, message string) {
+	if c.Serve.Refused != "" {
+		return rayv1.ReasonServeConfigRefused, "Ray Serve on cluster " + name + " does not accept serveConfigV2: " + c.Serve.Refused
+	}
+	if since := c.Serve.FailingSince; c.HeadReady && !since.IsZero() {
+		if s.in.Now.Sub(since) >= DashboardPatience {
+			return rayv1.ReasonDashboardUnavailable, "the dashboard of cluster " + name + " has not answered for some time"
+		}
+		s.lookAt(since.Add(DashboardPatience))
+	}
+	if failed := failedApplications(c.Serve); name == s.pendingName() && failed != "" {
+		return rayv1.ReasonApplicationsFailed, "on cluster " + name + ": " + failed
+	}
+	return "", ""
 }
 
 // ProgressDeadline is how long a service that comes up, or its upgrade, may go without a step before it counts as stalled. In an upgrade in
@@ -251,9 +257,7 @@ func (s *step) overdue() (reason, message string) {
 		if s.inSteps() {
 			u := s.state()
 			limit += u.Interval
-			if u.Shifted.After(since) {
-				since = u.Shifted
-			}
+			since = later(since, u.Shifted)
 		}
 	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):
 		since, what = ready.LastTransitionTime.Time, withReason(ready.Message, s.waits)
@@ -263,14 +267,21 @@ func (s *step) overdue() (reason, message string) {
 	switch p := s.pending(); {
 	case p == nil && s.pendingName() != "":
 		return "", "" // it is being made
-	case p != nil && p.Made.After(since):
-		since = p.Made
+	case p != nil:
+		since = later(since, p.Made)
 	}
 	if at := since.Add(limit); s.in.Now.Before(at) {
 		s.lookAt(at)
 		return "", ""
 	}
 	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step since %s: %s", since.UTC().Format(time.RFC3339), what)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func failedApplications(v Serve) string {

@@ -49,14 +49,18 @@ func (s *step) upgrade() {
 			s.capacity(name, c)
 		}
 	}
-	if !s.inSteps() {
-		if s.active() != nil {
-			s.plan.Route = []Backend{{s.activeName(), 100}}
-		} else if p := s.pending(); p != nil && p.Pods > 0 && s.in.Routing.Weights != nil {
-			s.plan.Route = []Backend{{s.pendingName(), 100}} // the old one is gone
-		}
-		return
+	switch p := s.pending(); {
+	case s.inSteps():
+		s.move()
+	case s.active() != nil:
+		s.plan.Route = []Backend{{s.activeName(), 100}}
+	case p != nil && p.Pods > 0 && s.in.Routing.Weights != nil: // the old one is gone
+		s.plan.Route = []Backend{{s.pendingName(), 100}}
 	}
+}
+
+// move carries out the next move of an upgrade in steps.
+func (s *step) move() {
 	u := s.state()
 	move := u.Next()
 	s.waits = s.obstacle(u, move)
@@ -85,10 +89,10 @@ func (s *step) share(move Move) {
 		s.plan.Route = []Backend{{s.activeName(), 100 - move.PendingTraffic}, {s.pendingName(), move.PendingTraffic}}
 	}
 	rolling := s.is(rayv1.RayServiceRollbackInProgress)
-	s.deploy(s.pendingName(), rolling, new(s.first(move.PendingCapacity)))
+	s.deploy(Deployment{Cluster: s.pendingName(), Keep: rolling, Capacity: new(s.first(move.PendingCapacity))})
 	// The configuration of the spec is for the old cluster only if the spec is that of the old cluster in all else.
 	back := rolling && s.active().Match == rayservice.Same
-	s.deploy(s.activeName(), !back, new(move.ActiveCapacity))
+	s.deploy(Deployment{Cluster: s.activeName(), Keep: !back, Capacity: new(move.ActiveCapacity)})
 }
 
 // obstacle says what a move waits for, also where it is a cluster that cannot be told its capacity; empty if it does not wait.
@@ -172,29 +176,34 @@ func (s *step) state() Upgrade {
 			PendingTraffic:  ptr.Deref(st.PendingServiceStatus.TrafficRoutedPercent, 0),
 		},
 		Surge: ptr.Deref(o.MaxSurgePercent, 100), Step: ptr.Deref(o.StepSizePercent, 0), Interval: time.Duration(ptr.Deref(o.IntervalSeconds, 0)) * time.Second,
-		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Unrouted: s.unrouted(),
+		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Shifted: s.lastShift(), Unrouted: s.unrouted(),
 	}
 	if s.in.ServeService == s.activeName() {
 		u.ServiceWaits = "Service " + names.ServiceServeService(s.in.Service) + " still leads to cluster " + s.activeName()
 	}
-	for _, t := range []*metav1.Time{st.ActiveServiceStatus.LastTrafficMigratedTime, st.PendingServiceStatus.LastTrafficMigratedTime} {
-		if t != nil && t.After(u.Shifted) {
-			u.Shifted = t.Time
-		}
-	}
 	a, p := s.active(), s.pending()
 	u.ActiveWaits = s.notReady(s.activeName(), a, u.ActiveCapacity, false)
-	u.ActiveDown = a.Pods == 0
-	u.PendingDown, u.PendingGone, u.PendingWaits = true, true, "cluster "+s.pendingName()+" is not there yet"
+	u.ActiveServesNothing = a.Pods == 0
+	u.PendingServesNothing, u.PendingHasNoHead, u.PendingWaits = true, true, "cluster "+s.pendingName()+" is not there yet"
 	if p != nil {
-		u.PendingDown, u.PendingGone = p.Pods == 0, !p.HeadReady
+		u.PendingServesNothing, u.PendingHasNoHead = p.Pods == 0, !p.HeadReady
 		u.PendingDeployed = p.Serve.current() && len(p.Serve.Applications) > 0 && !s.due(p.Serve)
 		u.PendingWaits = s.notReady(s.pendingName(), p, u.PendingCapacity, true)
 	}
-	if u.ActiveDown && !u.PendingDown && a.Match != rayservice.Same {
+	if u.ActiveServesNothing && !u.PendingServesNothing && a.Match != rayservice.Same {
 		u.Rollback = false // to a cluster that is down, only to leave it again
 	}
 	return u
+}
+
+// lastShift is when the traffic was moved last; zero if it was not.
+func (s *step) lastShift() (last time.Time) {
+	for _, t := range []*metav1.Time{s.st.ActiveServiceStatus.LastTrafficMigratedTime, s.st.PendingServiceStatus.LastTrafficMigratedTime} {
+		if t != nil && t.After(last) {
+			last = t.Time
+		}
+	}
+	return last
 }
 
 // unasked says why a cluster cannot be told its capacity; empty if it can.

@@ -83,8 +83,8 @@ func TestRollbacks(t *testing.T) {
 		u.Shares, u.Rollback = Shares{atc, ptc, ptr}, true
 		return u
 	}
-	dead := func(u Upgrade) Upgrade { u.PendingDown, u.PendingGone = true, true; return u }
-	lame := func(u Upgrade) Upgrade { u.PendingDown = true; return u } // its head is ready
+	dead := func(u Upgrade) Upgrade { u.PendingServesNothing, u.PendingHasNoHead = true, true; return u }
+	lame := func(u Upgrade) Upgrade { u.PendingServesNothing = true; return u } // its head is ready
 	cases := map[string]struct {
 		from Upgrade
 		want string
@@ -130,8 +130,8 @@ func TestWaits(t *testing.T) {
 		"no step":                            {Shares{100, 50, 0}, func(u *Upgrade) { u.Step = 0 }, "maxSurgePercent or stepSizePercent is 0"},
 		"back before the old one is ready":   {Shares{100, 50, 50}, func(u *Upgrade) { u.Rollback, u.ActiveWaits = true, "shop is DEPLOYING" }, "shop is DEPLOYING"},
 		"back without a route":               {Shares{100, 50, 50}, func(u *Upgrade) { u.Rollback, u.Unrouted = true, "no route" }, "no route"},
-		"nobody answers":                     {Shares{50, 100, 50}, func(u *Upgrade) { u.PendingDown, u.ActiveDown, u.PendingWaits = true, true, "down" }, "down"},
-		"before traffic nobody is in danger": {Shares{100, 50, 0}, func(u *Upgrade) { u.PendingDown, u.PendingWaits = true, "down" }, "down"},
+		"nobody answers":                     {Shares{50, 100, 50}, func(u *Upgrade) { u.PendingServesNothing, u.ActiveServesNothing, u.PendingWaits = true, true, "down" }, "down"},
+		"before traffic nobody is in danger": {Shares{100, 50, 0}, func(u *Upgrade) { u.PendingServesNothing, u.PendingWaits = true, "down" }, "down"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestWaits(t *testing.T) {
 func TestDeadClusterLosesItsTraffic(t *testing.T) {
 	u := begin(50, 25, 5*time.Second)
 	u.Shares = Shares{50, 50, 50}
-	moves, end := play(u, func(u *Upgrade, i int) { u.PendingDown = i < 5 })
+	moves, end := play(u, func(u *Upgrade, i int) { u.PendingServesNothing = i < 5 })
 	want := "PTR0 ATC100 PTR25 PTR50 ATC50 PTC100 PTR75 PTR100 ATC0"
 	if diff := cmp.Diff(want, strings.Join(moves, " ")); diff != "" || !end.Complete {
 		t.Errorf("moves (-want +got), complete %t:\n%s", end.Complete, diff)
@@ -160,7 +160,7 @@ func TestDeadClusterLosesItsTraffic(t *testing.T) {
 func TestUpgradeFromADeadCluster(t *testing.T) {
 	for from, want := range map[Shares]string{{100, 50, 50}: "PTR100 PTC100", {100, 100, 0}: "PTR100", {100, 100, 100}: ""} {
 		u := begin(50, 25, 5*time.Second)
-		u.Shares, u.ActiveDown, u.ActiveWaits = from, true, "the head is away"
+		u.Shares, u.ActiveServesNothing, u.ActiveWaits = from, true, "the head is away"
 		moves, end := play(u, nothing)
 		if diff := cmp.Diff(want, strings.Join(moves, " ")); diff != "" || !end.Complete {
 			t.Errorf("from %+v: moves (-want +got), complete %t:\n%s", from, end.Complete, diff)

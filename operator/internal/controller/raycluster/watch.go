@@ -94,7 +94,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return err
 	}
 	changed := predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		owned.SpecChanged(),
 		predicate.NewPredicateFuncs(func(o client.Object) bool {
 			rc, ok := o.(*rayv1.RayCluster)
 			return ok && devicefacts.Shared(rc)

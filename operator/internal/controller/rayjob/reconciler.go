@@ -3,10 +3,8 @@ package rayjob
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -21,6 +19,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
+	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -81,10 +80,9 @@ type Reconciler struct {
 	known    *sightings
 	poller   *poller
 	tracker  *tracker
+	waker    owned.Waker
 	gangs    *gangs
 	steps    []reconcile.Step[*scope]
-	// enqueue puts a RayJob into the work queue; nil before there is one.
-	enqueue atomic.Pointer[func(types.NamespacedName)]
 }
 
 // poller asks dashboards.
@@ -106,7 +104,7 @@ func New(c Config) *Reconciler {
 	}
 	r.tracker = &tracker{
 		poller: r.poller, dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
-		interval: c.PollInterval, wake: r.wake, jobs: map[types.UID]target{},
+		interval: c.PollInterval, wake: r.waker.Wake,
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
 	r.steps = r.list()
@@ -175,11 +173,4 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	s.plan = jobplan.Next(s.in)
 	return reconcile.Outcome{}, nil
-}
-
-// wake has a RayJob looked at. It may be called from any goroutine.
-func (r *Reconciler) wake(job types.NamespacedName) {
-	if enqueue := r.enqueue.Load(); enqueue != nil {
-		(*enqueue)(job)
-	}
 }

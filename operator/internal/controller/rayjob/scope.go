@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -73,4 +75,16 @@ func (s *scope) took(said *report.Once, what string, r children.Result) bool {
 	s.after(r.After)
 	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.job.UID, what, text) })...)
 	return r.Failure == nil
+}
+
+// submits is the id of the Ray job that a Job submits, empty if it does not say.
+func submits(j *batchv1.Job) string {
+	if containers := j.Spec.Template.Spec.Containers; len(containers) > 0 {
+		for _, e := range containers[0].Env {
+			if e.Name == "RAY_JOB_SUBMISSION_ID" {
+				return e.Value
+			}
+		}
+	}
+	return ""
 }

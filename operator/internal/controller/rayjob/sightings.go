@@ -1,7 +1,10 @@
 package rayjob
 
 import (
+	"fmt"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
@@ -27,3 +30,6 @@ func (k *sightings) since(s *scope, about, says string) time.Time {
 	k.Set(s.job.UID, about, sighting{says, s.now})
 	return s.now
 }
+
+// absent is the sighting that there is no object of a kind. It ends with the first attempt to create one, whose outcome may stay unknown.
+func absent(o client.Object) string { return fmt.Sprintf("no %T", o) }

@@ -72,9 +72,6 @@ func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (s
 	return net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
 }
 
-// absent is the sighting that there is no object of a kind. It ends with the first attempt to create one, whose outcome may stay unknown.
-func absent(o client.Object) string { return fmt.Sprintf("no %T", o) }
-
 // reader reads from the cache. Before it says that there is nothing it asks the API server, once: decisions that cannot be taken back follow from that.
 type reader struct {
 	cache, live client.Reader

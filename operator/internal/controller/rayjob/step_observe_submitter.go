@@ -47,7 +47,7 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 	if finished {
 		says = "finished"
 	}
-	s.in.Submitter.FinishedAt = o.known.since(s, "submitter", says)
+	s.in.Submitter.FinishedSince = o.known.since(s, "submitter", says)
 	return reconcile.Outcome{}, err
 }
 
@@ -109,18 +109,6 @@ func (o *observeSubmitter) label(ctx context.Context, s *scope, j *batchv1.Job) 
 		return fmt.Errorf("labelling Job %s: %w", j.Name, err)
 	}
 	return nil
-}
-
-// submits is the id of the Ray job that a Job submits, empty if it does not say.
-func submits(j *batchv1.Job) string {
-	if containers := j.Spec.Template.Spec.Containers; len(containers) > 0 {
-		for _, e := range containers[0].Env {
-			if e.Name == "RAY_JOB_SUBMISSION_ID" {
-				return e.Value
-			}
-		}
-	}
-	return ""
 }
 
 // endedJob reports whether the Job has ended.

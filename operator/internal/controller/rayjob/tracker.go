@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,6 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/job"
+	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/poll"
@@ -54,8 +54,8 @@ type tracker struct {
 	interval   time.Duration
 	wake       func(types.NamespacedName)
 
-	mu   sync.Mutex
-	jobs map[types.UID]target
+	// targets are the Ray jobs that RayJobs have now.
+	targets byowner.Map[struct{}, target]
 }
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
@@ -111,10 +111,8 @@ func (t *tracker) site(s *scope) (dashboards.Site, bool) {
 
 // point notes the Ray job of a RayJob, and forgets the one that it had before.
 func (t *tracker) point(s *scope) {
-	t.mu.Lock()
-	old, had := t.jobs[s.job.UID]
-	t.jobs[s.job.UID] = *s.target
-	t.mu.Unlock()
+	old, had := t.targets.Get(s.job.UID, struct{}{})
+	t.targets.Set(s.job.UID, struct{}{}, *s.target)
 	if had && old != *s.target {
 		t.known.Forget(s.job.UID)
 		t.drop(s.job.UID, old)
@@ -123,22 +121,16 @@ func (t *tracker) point(s *scope) {
 
 // unfollow has the dashboard no longer asked. What became of requests stays known.
 func (t *tracker) unfollow(job types.UID) {
-	t.mu.Lock()
-	old, had := t.jobs[job]
-	t.mu.Unlock()
-	if had {
+	if old, had := t.targets.Get(job, struct{}{}); had {
 		t.poller.Unobserve(old, string(job))
 	}
 }
 
 // forget drops all about a RayJob.
 func (t *tracker) forget(job types.UID) {
-	t.mu.Lock()
-	old, had := t.jobs[job]
-	delete(t.jobs, job)
-	t.mu.Unlock()
 	t.known.Forget(job)
-	if had {
+	if old, had := t.targets.Get(job, struct{}{}); had {
+		t.targets.Forget(job)
 		t.drop(job, old)
 	}
 }

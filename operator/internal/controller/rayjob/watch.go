@@ -40,8 +40,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err := mgr.Add(r.poller); err != nil {
 		return err
 	}
-	changed := predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		j, ok := o.(*rayv1.RayJob)
 		return ok && rayv1.ManagedHere(j.Spec.ManagedBy)
@@ -52,7 +50,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	changedChild := builder.WithPredicates(owned.Changed())
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("rayjob").
-		For(&rayv1.RayJob{}, builder.WithPredicates(ours, changed)).
+		For(&rayv1.RayJob{}, builder.WithPredicates(ours, owned.SpecChanged())).
 		Watches(&rayv1.RayCluster{}, children.Handle(), changedChild).
 		Watches(&rayv1.RayCluster{}, handler.EnqueueRequestsFromMapFunc(r.selecting)).
 		Watches(&batchv1.Job{}, children.Handle(), changedChild).
@@ -60,9 +58,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.withHead), builder.WithPredicates(predicate.Funcs{
 			CreateFunc: func(event.CreateEvent) bool { return false }, UpdateFunc: submitterChanged,
 		})).
-		WatchesRawSource(owned.Handler{Kind: kind}.External(func(enqueue func(types.NamespacedName)) {
-			r.enqueue.Store(&enqueue)
-		})).
+		WatchesRawSource(r.waker.Source()).
 		WithOptions(reconcile.Limited(o)).
 		Build(r)
 	if err == nil {
@@ -102,15 +98,10 @@ func (r *Reconciler) withHead(ctx context.Context, o client.Object) []ctrl.Reque
 	if ref == nil || o.GetLabels()[rayv1.LabelNodeType] != string(rayv1.HeadNode) {
 		return nil
 	}
-	rc := &rayv1.RayCluster{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}, rc); err != nil {
-		return nil
-	}
-	owner := owned.Controller(rc, kind)
-	if owner == nil || rc.Labels[rayv1.LabelJobSubmissionMode] != string(rayv1.SidecarMode) {
-		return nil
-	}
-	return []ctrl.Request{{NamespacedName: owner.NamespacedName}}
+	cluster := client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}
+	return owned.ThroughCluster(ctx, r.client, kind, cluster, func(rc *rayv1.RayCluster) bool {
+		return rc.Labels[rayv1.LabelJobSubmissionMode] == string(rayv1.SidecarMode)
+	})
 }
 
 // submitterChanged drops updates of head Pods that say nothing new about the container that submits.

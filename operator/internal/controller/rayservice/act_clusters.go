@@ -76,6 +76,18 @@ func (r *Reconciler) deleteClusters(ctx context.Context, s *scope) {
 	}
 }
 
+// deleteCluster deletes a cluster, and tells of that once: the cache may show it for some time.
+func (r *Reconciler) deleteCluster(ctx context.Context, s *scope, rc *rayv1.RayCluster) {
+	if rc.DeletionTimestamp != nil {
+		return
+	}
+	result := r.children.Remove(ctx, s.service, rc.DeepCopy())
+	if result.Done == children.Delete && !s.said.News(s.service.UID, "deleted "+rc.Name, string(rc.UID)) {
+		result.Done = children.None
+	}
+	s.took(whatCluster, result)
+}
+
 // patchCluster writes what differs, unless the cluster has changed since it was read: then the watch brings the next look.
 func (r *Reconciler) patchCluster(ctx context.Context, s *scope, rc, updated *rayv1.RayCluster, tell bool) {
 	patch := client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})

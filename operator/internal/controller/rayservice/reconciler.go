@@ -3,9 +3,7 @@ package rayservice
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/types"
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -17,6 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/served"
@@ -64,11 +63,10 @@ type Reconciler struct {
 	children *children.Writer
 	said     *report.Once
 	tracker  *tracker
+	waker    owned.Waker
 	optional *served.Watches
 	refusals byowner.Map[string, []string]
 	steps    []reconcile.Step[*scope]
-	// enqueue puts a RayService into the work queue; nil before there is one.
-	enqueue atomic.Pointer[func(types.NamespacedName)]
 }
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
@@ -82,7 +80,7 @@ func New(c Config) *Reconciler {
 		optional: &served.Watches{Kinds: c.APIs},
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
-	r.tracker = newTracker(c, r.wake)
+	r.tracker = newTracker(c, r.waker.Wake)
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget)
 	r.steps = r.list()
 	return r
@@ -139,11 +137,4 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	s.plan = serveplan.Next(s.in)
 	return reconcile.Outcome{After: s.plan.After}, nil
-}
-
-// wake has a RayService looked at. It may be called from any goroutine.
-func (r *Reconciler) wake(rs types.NamespacedName) {
-	if enqueue := r.enqueue.Load(); enqueue != nil {
-		(*enqueue)(rs)
-	}
 }

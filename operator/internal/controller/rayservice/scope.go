@@ -88,3 +88,10 @@ func (s *scope) took(what string, r children.Result) {
 }
 
 func (s *scope) refuse(message string) { s.refused = append(s.refused, message) }
+
+// routed reports whether there may be a Gateway: now, or from a strategy of before.
+func (s *scope) routed() bool {
+	st := &s.service.Status
+	return s.in.Strategy.Steps || st.ActiveServiceStatus.TargetCapacity != nil || st.PendingServiceStatus.TargetCapacity != nil ||
+		st.ActiveServiceStatus.TrafficRoutedPercent != nil
+}

@@ -2,6 +2,7 @@ package rayservice
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -68,4 +69,13 @@ func clip(text string, most int) string {
 	const gap = " ... "
 	tail := (most - len(gap)) * 3 / 4
 	return strings.ToValidUTF8(text[:most-len(gap)-tail], "") + gap + strings.ToValidUTF8(text[len(text)-tail:], "")
+}
+
+// deployed is what Ray says was deployed of each application.
+func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {
+	configs := map[string]json.RawMessage{}
+	for name, app := range d.Applications {
+		configs[name] = app.Config
+	}
+	return configs
 }

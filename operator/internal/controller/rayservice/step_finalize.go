@@ -6,7 +6,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
@@ -32,18 +31,6 @@ func (r *Reconciler) finalize(ctx context.Context, s *scope) (reconcile.Outcome,
 		r.deleteCluster(ctx, s, s.clusters[name])
 	}
 	return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil // the watch tells earlier when they are gone
-}
-
-// deleteCluster deletes a cluster, and tells of that once: the cache may show it for some time.
-func (r *Reconciler) deleteCluster(ctx context.Context, s *scope, rc *rayv1.RayCluster) {
-	if rc.DeletionTimestamp != nil {
-		return
-	}
-	result := r.children.Remove(ctx, s.service, rc.DeepCopy())
-	if result.Done == children.Delete && !s.said.News(s.service.UID, "deleted "+rc.Name, string(rc.UID)) {
-		result.Done = children.None
-	}
-	s.took(whatCluster, result)
 }
 
 // setFinalizer adds or removes the finalizer. The list ends if the object has changed since it was read.

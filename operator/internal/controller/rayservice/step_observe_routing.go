@@ -48,13 +48,6 @@ func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Ou
 	return reconcile.Outcome{After: reconcile.Sooner(r.optional.Recheck(rayservice.GatewayKind), r.optional.Recheck(rayservice.RouteKind))}, nil
 }
 
-// routed reports whether there may be a Gateway: now, or from a strategy of before.
-func (s *scope) routed() bool {
-	st := &s.service.Status
-	return s.in.Strategy.Steps || st.ActiveServiceStatus.TargetCapacity != nil || st.PendingServiceStatus.TargetCapacity != nil ||
-		st.ActiveServiceStatus.TrafficRoutedPercent != nil
-}
-
 // read returns an object of ours, nil if there is none, and whether its kind is served.
 func (r *Reconciler) read(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, bool, error) {
 	ok, err := r.optional.Ready(kind)

@@ -2,7 +2,6 @@ package rayservice
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -114,13 +113,4 @@ func serveOf(s *scope, a serveAnswer, k tracked) serveplan.Serve {
 	}
 	v.Deployed = s.in.ConfigError == "" && s.in.Config.Runs(deployed(d))
 	return v
-}
-
-// deployed is what Ray says was deployed of each application.
-func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {
-	configs := map[string]json.RawMessage{}
-	for name, app := range d.Applications {
-		configs[name] = app.Config
-	}
-	return configs
 }

@@ -68,8 +68,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 			return err
 		}
 	}
-	changed := predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		rs, ok := o.(*rayv1.RayService)
 		return ok && rayv1.ManagedHere(rs.Spec.ManagedBy)
@@ -79,13 +77,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	}
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("rayservice").
-		For(&rayv1.RayService{}, builder.WithPredicates(ours, changed)).
+		For(&rayv1.RayService{}, builder.WithPredicates(ours, owned.SpecChanged())).
 		Watches(&rayv1.RayCluster{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&corev1.Service{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(onlyHeads)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(predicate.Funcs{UpdateFunc: podChanged})).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.ofSlice)).
-		WatchesRawSource(owned.Handler{Kind: kind}.External(func(enqueue func(types.NamespacedName)) { r.enqueue.Store(&enqueue) })).
+		WatchesRawSource(r.waker.Source()).
 		WithOptions(reconcile.Limited(o)).
 		Build(r)
 	if err != nil {
@@ -108,7 +106,8 @@ var onlyHeads = predicate.Funcs{
 
 // ofCluster is the RayService of the cluster that the label of an object names.
 func (r *Reconciler) ofCluster(ctx context.Context, o client.Object) []ctrl.Request {
-	return r.ofOwner(ctx, o.GetNamespace(), o.GetLabels()[rayv1.LabelCluster])
+	cluster := client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetLabels()[rayv1.LabelCluster]}
+	return owned.ThroughCluster(ctx, r.config.Client, kind, cluster, nil)
 }
 
 // ofSlice is the RayService of a serve Service, which may belong to the service or to a cluster of it.
@@ -116,26 +115,11 @@ func (r *Reconciler) ofSlice(ctx context.Context, o client.Object) []ctrl.Reques
 	if o.GetLabels()[rayv1.LabelOriginatedFromCRD] != "RayService" {
 		return nil
 	}
-	name := o.GetLabels()[rayv1.LabelOriginatedFromCRName]
-	if list := r.ofOwner(ctx, o.GetNamespace(), name); list != nil {
+	service := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetLabels()[rayv1.LabelOriginatedFromCRName]}
+	if list := owned.ThroughCluster(ctx, r.config.Client, kind, service, nil); list != nil {
 		return list
 	}
-	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
-}
-
-func (r *Reconciler) ofOwner(ctx context.Context, namespace, cluster string) []ctrl.Request {
-	if cluster == "" {
-		return nil
-	}
-	rc := &rayv1.RayCluster{}
-	if err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: cluster}, rc); err != nil {
-		return nil
-	}
-	owner := owned.Controller(rc, kind)
-	if owner == nil {
-		return nil
-	}
-	return []ctrl.Request{{NamespacedName: owner.NamespacedName}}
+	return []ctrl.Request{{NamespacedName: service}}
 }
 
 // podChanged drops updates of Pods that change nothing about who takes requests.

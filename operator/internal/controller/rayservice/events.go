@@ -1,0 +1,40 @@
+package rayservice
+
+import (
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/serveplan"
+)
+
+// Actions of events.
+const (
+	actionUpdate    = "Update"
+	actionReconcile = "Reconcile"
+)
+
+func eventDeployed(cluster string) report.Event {
+	return report.Normal("UpdatedServeApplications", actionUpdate, "Sent serveConfigV2 to Ray Serve on RayCluster %s", cluster)
+}
+
+func eventCapacity(cluster string, percent int32) report.Event {
+	return report.Normal("UpdatedServeTargetCapacity", actionUpdate, "Set the target capacity of RayCluster %s to %d percent", cluster, percent)
+}
+
+func eventNotDeployed(cluster string, capacity bool, why string) report.Event {
+	if capacity {
+		return report.Warning("FailedToUpdateTargetCapacity", actionUpdate, "RayCluster "+cluster+": "+why)
+	}
+	return report.Warning("FailedToUpdateServeApplications", actionUpdate, "RayCluster "+cluster+": "+why)
+}
+
+// eventsOf tell of what a plan has decided.
+func eventsOf(p serveplan.Plan) []report.Event {
+	var list []report.Event
+	if p.TimedOut != "" {
+		list = append(list, report.Warning("RayServiceInitializingTimeout", actionReconcile, p.TimedOut))
+	}
+	if p.Overdue != "" {
+		list = append(list, report.Warning(rayv1.ReasonProgressDeadlineExceeded, actionReconcile, p.Overdue))
+	}
+	return list
+}
