@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,8 +53,10 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return "has a deadline, which ends it"
 	case state == rayv1.JobDeploymentStatusValidationFailed && strings.Contains(st.Message, "backoffLimit: Invalid value: -1") && (j.Spec.BackoffLimit == nil || *j.Spec.BackoffLimit >= 0):
 		return "is valid and was not looked at"
-	case state == rayv1.JobDeploymentStatusValidationFailed && w.runs(st.RayClusterName, st.JobId):
-		return "is invalid, and its job goes on"
+	case state == rayv1.JobDeploymentStatusValidationFailed && (w.runs(st.RayClusterName, st.JobId) || w.submits(j.Name)):
+		return "is invalid, and its job continues"
+	case state == rayv1.JobDeploymentStatusValidationFailed && st.JobStatus.IsTerminal() && j.Spec.ShutdownAfterJobFinishes && rc.Name != "":
+		return "is invalid, its job has ended, and its cluster is not deleted"
 	case state == rayv1.JobDeploymentStatusValidationFailed:
 		if st.Reason == "" || st.Message == "" {
 			return "is invalid without a reason"
@@ -82,6 +85,12 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 func (w *world) runs(cluster, id string) bool {
 	head := w.rays.of(cluster)
 	return head != nil && !head.final(id)
+}
+
+// submits reports whether the Kubernetes Job of a RayJob has not ended.
+func (w *world) submits(name string) bool {
+	job, ok := w.store.Find(kindJob, types.NamespacedName{Namespace: namespace, Name: name}).(*batchv1.Job)
+	return ok && !finished(job)
 }
 
 func (w *world) serviceUnfinished(rs *rayv1.RayService) string {
