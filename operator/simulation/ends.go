@@ -53,9 +53,10 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		return "has a deadline, which ends it"
 	case state == rayv1.JobDeploymentStatusValidationFailed && strings.Contains(st.Message, "backoffLimit: Invalid value: -1") && (j.Spec.BackoffLimit == nil || *j.Spec.BackoffLimit >= 0):
 		return "is valid and was not looked at"
-	case state == rayv1.JobDeploymentStatusValidationFailed && (w.runs(st.RayClusterName, st.JobId) || w.submits(j.Name)):
+	case state == rayv1.JobDeploymentStatusValidationFailed && (w.runs(st.RayClusterName, st.JobId) || !st.JobStatus.IsTerminal() && w.submits(j.Name, 10*time.Minute)): // one that hangs never ends
 		return "is invalid, and its job continues"
-	case state == rayv1.JobDeploymentStatusValidationFailed && st.JobStatus.IsTerminal() && j.Spec.ShutdownAfterJobFinishes && rc.Name != "":
+	case state == rayv1.JobDeploymentStatusValidationFailed && st.JobStatus.IsTerminal() && j.Spec.ShutdownAfterJobFinishes && rc.Name != "" &&
+		!w.submits(j.Name, settleTime): // a submitter that hangs is deleted once the spec is valid
 		return "is invalid, its job has ended, and its cluster is not deleted"
 	case state == rayv1.JobDeploymentStatusValidationFailed:
 		if st.Reason == "" || st.Message == "" {
@@ -87,10 +88,10 @@ func (w *world) runs(cluster, id string) bool {
 	return head != nil && !head.final(id)
 }
 
-// submits reports whether the Kubernetes Job of a RayJob has not ended.
-func (w *world) submits(name string) bool {
+// submits reports whether the Kubernetes Job of a RayJob has not ended, and was made no longer ago than that.
+func (w *world) submits(name string, ago time.Duration) bool {
 	job, ok := w.store.Find(kindJob, types.NamespacedName{Namespace: namespace, Name: name}).(*batchv1.Job)
-	return ok && !finished(job)
+	return ok && !finished(job) && time.Since(job.CreationTimestamp.Time) < ago
 }
 
 func (w *world) serviceUnfinished(rs *rayv1.RayService) string {

@@ -2,11 +2,15 @@ package simulation
 
 import "testing"
 
-// Shrink leaves steps out of a history for as long as the same invariant does not hold, and returns the shortest one that it finds, with its history.
+// Shrink leaves steps out of a history for as long as the same invariant does not hold, and returns the shortest one that it finds, with its history. It
+// returns r if the violation does not come again.
 func Shrink(t *testing.T, r Result) Result {
 	t.Helper()
 	without := map[int]bool{}
 	best := Run(t, r.Seed, Options{History: true})
+	if best.Violation == nil {
+		return r
+	}
 	for again := true; again; {
 		again = false
 		for i := range r.Plan {

@@ -65,6 +65,7 @@ type watchdog struct {
 	sizes      map[string][]size
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
 	unseen     map[types.UID]bool      // head Pods that no operator saw with an address
+	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
 }
 
 // size is how many Pods of a group a cluster asked for from a time on.
@@ -77,7 +78,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{},
+		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{}, replaced: map[string]bool{},
 	}
 }
 
@@ -124,6 +125,9 @@ func (d *watchdog) request(r apiserver.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.requests++
+	if r.Verb == "delete" && r.Kind == kindPod {
+		d.replaced[r.Key.Name] = true
+	}
 	if limit := 400 + 60*d.changes; d.requests > limit {
 		d.violateLocked("requestsBounded", "%d requests after %d changes, the last: %s %s %s", d.requests, d.changes, r.Verb, r.Kind.Kind, r.Key.Name)
 	}
@@ -264,16 +268,17 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 		return
 	}
 	d.world.after(0, "count Pods", func() {
+		all := d.world.store.All(kindPod)
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		var alive int32
-		for _, o := range d.world.store.All(kindPod) {
+		for _, o := range all {
 			other := o.(*corev1.Pod)
 			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && other.DeletionTimestamp == nil &&
-				other.Status.Phase != corev1.PodFailed && other.Status.Phase != corev1.PodSucceeded {
+				!d.replaced[other.Name] && other.Status.Phase != corev1.PodFailed && other.Status.Phase != corev1.PodSucceeded {
 				alive++
 			}
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
 		var most, latest int32
 		for _, s := range d.sizes[cluster] {
 			switch {
