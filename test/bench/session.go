@@ -38,20 +38,28 @@ type session struct {
 	processes  []*process // in the order of their start
 }
 
-// newSession starts a control plane with two simulated nodes and the CRDs of raygate.
-func newSession(ctx context.Context, name string, o Options, report *Report, logf func(string, ...any)) (_ *session, err error) {
+// newSession starts the control plane of a scenario with two simulated nodes and the CRDs of raygate.
+func newSession(ctx context.Context, sc scenario, o Options, report *Report, logf func(string, ...any)) (_ *session, err error) {
 	dir, err := os.MkdirTemp("", "raygate-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
-	s := &session{name: name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
+	s := &session{name: sc.name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
 	data := filepath.Dir(s.kubeconfig)
-	p, err := s.start("raygate-local", "control-plane", "--dir="+data, "--nodes=2", "--exit-with-parent")
+	flags := []string{"control-plane", "--dir=" + data, "--nodes=2", "--exit-with-parent"}
+	if sc.audited {
+		policy, err := s.writeAuditPolicy()
+		if err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--audit-policy="+policy)
+	}
+	p, err := s.start("raygate-local", flags...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,13 +79,16 @@ func newSession(ctx context.Context, name string, o Options, report *Report, log
 	return s, nil
 }
 
+// benchClient is the user agent of the benchmark.
+const benchClient = "raygate-bench"
+
 func (s *session) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading kubeconfig: %w", err)
 	}
 	config.QPS = -1 // the default limit of 5 requests a second would be what is measured
-	config.UserAgent = "raygate-bench"
+	config.UserAgent = benchClient
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, rayv1.AddToScheme, gatewayv1.Install} {
 		if err := add(scheme); err != nil {
