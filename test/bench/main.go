@@ -50,6 +50,8 @@ type Options struct {
 	Timeout time.Duration
 	// Keep leaves the folder with the logs of all programs behind.
 	Keep bool
+	// Profiles is the folder for profiles of the API server in the scenario crdcost; empty means that none are taken.
+	Profiles string
 	// OperatorFlags are passed to the operator, behind the usual ones.
 	OperatorFlags []string
 }
@@ -72,6 +74,7 @@ var scenarios = []scenario{
 	{name: "jobs", run: jobs},
 	{name: "services", run: services},
 	{name: "ledger", run: ledger, audited: true},
+	{name: "crdcost", run: crdcost},
 	{name: "gateway", run: gateway},
 	{name: "webhooks", run: webhooks},
 }
@@ -86,7 +89,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Bin, "bin", "bin", "folder with raygate-local, raygate-operator and raygate-apiserver")
 	fs.StringVar(&o.CRDs, "crds", "operator/config/crd/bases", "folder with the CRDs to install")
 	fs.StringVarP(&o.Output, "output", "o", "table", "table or json")
-	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters and starve; scale and webhookdelay do one less, jobs almost twice as many")
+	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters, starve and crdcost; scale and webhookdelay do one less, jobs almost twice as many")
 	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
@@ -98,6 +101,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
 	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle, starve, services and ledger have twice as long, and jobs, which runs as many processes, four times")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
+	fs.StringVar(&o.Profiles, "profiles", "", "folder for profiles of the API server, which the scenario crdcost then takes for 10 s of each kind")
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
 

@@ -59,6 +59,9 @@ func newSession(ctx context.Context, sc scenario, o Options, report *Report, log
 		}
 		flags = append(flags, "--audit-policy="+policy)
 	}
+	if o.Profiles != "" {
+		flags = append(flags, "--profiling")
+	}
 	p, err := s.start("raygate-local", flags...)
 	if err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func newSession(ctx context.Context, sc scenario, o Options, report *Report, log
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
-	if err := s.installCRDs(ctx); err != nil {
+	if err := s.installCRDs(ctx, true); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -102,8 +105,8 @@ func (s *session) connect() error {
 	return nil
 }
 
-// installCRDs creates the CRDs and waits until the API server serves them.
-func (s *session) installCRDs(ctx context.Context) error {
+// installCRDs creates the CRDs, with their CEL rules or without, and waits until the API server serves them.
+func (s *session) installCRDs(ctx context.Context, rules bool) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("looking for CRDs in %s: %w", s.opts.CRDs, err)
@@ -120,6 +123,11 @@ func (s *session) installCRDs(ctx context.Context) error {
 		if err := yaml.UnmarshalStrict(data, &crd); err != nil {
 			return fmt.Errorf("decoding %s: %w", file, err)
 		}
+		for i := range crd.Spec.Versions {
+			if !rules {
+				dropRules(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
+			}
+		}
 		if err := s.client.Create(ctx, &crd); err != nil {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
@@ -132,6 +140,21 @@ func (s *session) installCRDs(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// dropRules removes all CEL rules of a schema.
+func dropRules(schema *apiextensionsv1.JSONSchemaProps) {
+	schema.XValidations = nil
+	for name, property := range schema.Properties {
+		dropRules(&property)
+		schema.Properties[name] = property
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		dropRules(schema.Items.Schema)
+	}
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		dropRules(schema.AdditionalProperties.Schema)
+	}
 }
 
 // start starts a program of the folder --bin.
