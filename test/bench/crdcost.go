@@ -70,6 +70,16 @@ func costKinds() []costKind {
 				o.(*rayv1.RayService).Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image += "-gpu"
 			},
 		},
+		{
+			name: "RayCronJob",
+			make: func(namespace string, i int) client.Object {
+				c := &rayv1.RayCronJob{Spec: rayv1.RayCronJobSpec{Schedule: "0 0 * * *", JobTemplate: benchJob(namespace, 4*i, false).Spec}}
+				c.Namespace, c.Name = namespace, fmt.Sprintf("cron-%d", i)
+				return c
+			},
+			touch: func(o client.Object, n int) { o.(*rayv1.RayCronJob).Status.LastScheduleTime = at(n) },
+			edit:  func(o client.Object) { o.(*rayv1.RayCronJob).Spec.Suspend = new(true) },
+		},
 	}
 }
 
