@@ -141,8 +141,8 @@ test-console: build ## Drive the console with headless Chromium; SCREENSHOTS=DIR
 	@hack/test-console.sh $(if $(SCREENSHOTS),-args -screenshots '$(abspath $(SCREENSHOTS))')
 
 .PHONY: bench
-bench: build ## Print the figures of docs/benchmarks.md
-	@hack/bench.sh
+bench: build ## Print the figures of docs/benchmarks.md, or those of SCENARIO=name
+	@hack/bench.sh $(if $(SCENARIO),--scenario $(SCENARIO))
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (default 60s) each

@@ -51,6 +51,8 @@ type Options struct {
 
 	// WatchNamespaces are the namespaces to look at; empty means all.
 	WatchNamespaces []string
+	// Shard says which of their Ray objects are looked after.
+	Shard ShardOptions
 	// ReconcileConcurrency is the number of objects per kind that are reconciled at once.
 	ReconcileConcurrency int
 
@@ -166,6 +168,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	_ = fs.MarkDeprecated("forced-cluster-upgrade", "it has no effect; see upgradeStrategy of RayCluster")
 	o.Webhook.addFlags(fs, &o.Webhooks)
 	o.Devices.addFlags(fs)
+	o.Shard.addFlags(fs)
 	o.Logs.addFlags(fs)
 }
 
@@ -195,7 +198,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 				o.nameOf("enable-batch-scheduler"), o.nameOf("batch-scheduler"), o.BatchScheduler))
 		}
 	}
-	errs = append(errs, o.completeConfig(), o.Devices.complete())
+	errs = append(errs, o.completeConfig(), o.Devices.complete(), o.Shard.complete())
 	o.Devices.fill(&o.Pod)
 	return errors.Join(errs...)
 }
@@ -276,6 +279,7 @@ func (o *Options) Validate() error {
 			refuse("leader-election-namespace", "is %q: %s", ns, strings.Join(problems, "; "))
 		}
 	}
+	o.Shard.validate(refuse)
 	if name := o.BatchScheduler; name != "" {
 		if !slices.Contains(registry.Names(), name) {
 			refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(registry.Names(), ", "))

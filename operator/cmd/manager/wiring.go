@@ -134,7 +134,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("filling the scheme: %w", err)
 	}
 	caches := cache.Options{
-		ByObject:          cached(),
+		ByObject:          cached(o.Shard),
 		DefaultNamespaces: namespaces(o),
 		DefaultTransform:  cache.TransformStripManagedFields(),
 	}
@@ -145,7 +145,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              o.Shard.LeaseName,
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after, so nothing of ours still runs then
 		GracefulShutdownTimeout:       new(shutdownLimit),

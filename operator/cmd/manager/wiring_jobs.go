@@ -94,6 +94,7 @@ func addRayCronJob(mgr ctrl.Manager, o *Options) error {
 		Recorder:   mgr.GetEventRecorder(raycronjob.EventSource),
 		Clock:      clock.RealClock{},
 		Validation: validationOptions(o),
+		Inherit:    o.Shard.keys(),
 	})
 	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
