@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	"github.com/raygate/raygate/operator/internal/controller/rayservice"
@@ -36,8 +35,8 @@ func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 		return err
 	}
 	if o.Metrics {
-		if err := ctrlmetrics.Registry.Register(metrics.NewRayService(mgr.GetClient())); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+		if err := o.register(metrics.NewRayService(mgr.GetClient())); err != nil {
+			return err
 		}
 	}
 	return rayservice.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
