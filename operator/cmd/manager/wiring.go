@@ -92,6 +92,9 @@ func run(ctx context.Context, o *Options) error {
 	if err := checkKubernetes(o); err != nil {
 		return err
 	}
+	if err := waitForCRDs(ctx, o, crdInterval); err != nil {
+		return err
+	}
 	mgr, err := newManager(o)
 	if err != nil {
 		return err
