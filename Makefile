@@ -61,7 +61,7 @@ images: ## Make the container images in bin/images; REGISTRY=registry.example.co
 	@$(RELEASE) images -source '$(CURDIR)' -out '$(abspath $(IMAGES))' -version '$(VERSION)' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
 
 .PHONY: charts
-charts: ## Pack the Helm chart into bin/charts
+charts: ## Pack the Helm charts into bin/charts
 	@$(RELEASE) charts -source '$(CURDIR)' -out '$(CURDIR)/bin/charts' -version '$(VERSION)' -registry '$(REGISTRY)'
 
 .PHONY: release

@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/raygate/raygate/operator/internal/controller/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
@@ -32,8 +31,8 @@ func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 		return err
 	}
 	if o.Metrics {
-		if err := ctrlmetrics.Registry.Register(metrics.NewRayService(mgr.GetClient())); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+		if err := o.register(metrics.NewRayService(mgr.GetClient())); err != nil {
+			return err
 		}
 	}
 	return rayservice.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
