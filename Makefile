@@ -61,7 +61,7 @@ images: ## Make the container images in bin/images; REGISTRY=registry.example.co
 	@$(RELEASE) images -source '$(CURDIR)' -out '$(abspath $(IMAGES))' -version '$(VERSION)' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
 
 .PHONY: charts
-charts: ## Pack the Helm chart into bin/charts
+charts: ## Pack the Helm charts into bin/charts
 	@$(RELEASE) charts -source '$(CURDIR)' -out '$(CURDIR)/bin/charts' -version '$(VERSION)' -registry '$(REGISTRY)'
 
 .PHONY: release
@@ -141,8 +141,8 @@ test-console: build ## Drive the console with headless Chromium; SCREENSHOTS=DIR
 	@hack/test-console.sh $(if $(SCREENSHOTS),-args -screenshots '$(abspath $(SCREENSHOTS))')
 
 .PHONY: bench
-bench: build ## Print the figures of docs/benchmarks.md
-	@hack/bench.sh
+bench: build ## Print the figures of docs/benchmarks.md, or those of SCENARIO=name
+	@hack/bench.sh $(if $(SCENARIO),--scenario $(SCENARIO))
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (default 60s) each

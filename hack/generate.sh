@@ -11,10 +11,11 @@ step "RBAC" hack/generate-rbac.sh
 step "protos" hack/generate-proto.sh
 step "libraries of the console" hack/generate-console.sh
 step "admission policies" go run ./hack/internal/policygen
+(cd observability && step "dashboards" go run .)
 step "pieces of the Helm chart" go run ./hack/internal/chartgen
+step "READMEs of the charts" go tool -modfile=go.tools.mod helm-docs --chart-search-root=charts --template-files=./README.md.gotmpl --sort-values-order=file --log-level=error
 step "reference of the custom resources" hack/generate-kinds.sh
 step "rule catalogue" go run ./hack/internal/rulesdoc
-(cd observability && step "dashboards" go run .)
 if [ "${1:-}" = --code ]; then exit; fi
 step "settings of the operator" go test ./operator/cmd/manager -run "^TestDocumentation$" -count=1 -update
 step "flags of the gateway" go test ./apiserver/cmd/apiserver -run "^TestFlagReference$" -count=1 -update

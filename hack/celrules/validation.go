@@ -45,7 +45,11 @@ func ValidationsOf(plural string) []Placed[Validation] {
 			validations = together(k.node, guarded[k])
 		}
 		for _, v := range validations {
-			out = append(out, Placed[Validation]{Node: k.node, Item: v})
+			p := Placed[Validation]{Node: k.node, Item: v}
+			if k.guard == "groups" || usualGuard.MatchString(k.guard) {
+				p = exceptStatusWrites(p, plural)
+			}
+			out = append(out, p)
 		}
 	}
 	return out

@@ -18,9 +18,22 @@ var (
 	imageRegistry = regexp.MustCompile(`(?m)^imageRegistry: .*$`)
 )
 
-// charts writes raygate-VERSION.tgz: charts/raygate with the version, and the registry if images are pushed to one.
+// charts writes NAME-VERSION.tgz for each folder of charts: its files with the version, and the registry if images are pushed to one.
 func charts(_ context.Context, o options) error {
-	dir := filepath.Join(o.source, "charts/raygate")
+	folders, err := filepath.Glob(filepath.Join(o.source, "charts", "*", "Chart.yaml"))
+	if err != nil || len(folders) == 0 {
+		return fmt.Errorf("there is no chart in %s: %w", o.source, err)
+	}
+	for _, file := range folders {
+		if err := packChart(o, filepath.Dir(file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func packChart(o options, dir string) error {
+	name := filepath.Base(dir)
 	files, err := pack.Folder(dir)
 	if err != nil {
 		return err
@@ -50,8 +63,8 @@ func charts(_ context.Context, o options) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}
-	out := filepath.Join(o.out, "raygate-"+version+".tgz")
-	if err := pack.Tar(out, o.created, pack.Under("raygate", files)); err != nil {
+	out := filepath.Join(o.out, name+"-"+version+".tgz")
+	if err := pack.Tar(out, o.created, pack.Under(name, files)); err != nil {
 		return err
 	}
 	fmt.Fprintln(o.log, out)

@@ -17,7 +17,7 @@ import (
 
 const usage = `release images|charts|all [flags]
   images  makes the images of operator and gateway, as OCI archives, and pushes them to a registry if one is given
-  charts  packs the Helm chart
+  charts  packs the Helm charts
   all     makes a release of the tag that is checked out: programs, images, chart, manifests and checksums
 `
 

@@ -99,6 +99,15 @@ func TestChart(t *testing.T) {
 		if err := charts(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
+		for _, name := range []string{"raygate-crds", "ray-cluster"} {
+			c, err := loader.Load(filepath.Join(o.out, name+"-1.2.3+build.tgz"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Validate(); err != nil || c.Metadata.Version != "1.2.3+build" || (len(c.Dependencies()) == 1) != (name == "raygate-crds") {
+				t.Errorf("chart %+v: %v, %d dependencies", c.Metadata, err, len(c.Dependencies()))
+			}
+		}
 		data, err := os.ReadFile(filepath.Join(o.out, "raygate-1.2.3+build.tgz"))
 		if err != nil {
 			t.Fatal(err)

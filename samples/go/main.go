@@ -1,4 +1,5 @@
-// Reads a Ray cluster over gRPC and prints it: the whole of a Go client. Usage: go run ./samples/go [NAMESPACE] NAME
+// Reads a Ray cluster over gRPC and prints it, with the generated stubs alone. samples/clients/go shows the Go client. Usage: go run ./samples/go
+// [NAMESPACE] NAME
 //
 // The address is $RAYGATE_GRPC, which the local cluster's settings file sets. $RAYGATE_TOKEN, when set, is sent as bearer token.
 package main

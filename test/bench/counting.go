@@ -122,3 +122,11 @@ func sorted(counts map[request]int) []request {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.resource, b.resource), cmp.Compare(a.verb, b.verb))
 	})
 }
+
+// sortedAudited returns the keys of counts by client, the most frequent of each first.
+func sortedAudited(counts map[audited]int) []audited {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b audited) int {
+		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(counts[b], counts[a]), cmp.Compare(a.resource, b.resource),
+			cmp.Compare(a.verb, b.verb), cmp.Compare(a.code, b.code))
+	})
+}

@@ -50,6 +50,8 @@ type Options struct {
 	Timeout time.Duration
 	// Keep leaves the folder with the logs of all programs behind.
 	Keep bool
+	// Profiles is the folder for profiles of the API server in the scenario crdcost; empty means that none are taken.
+	Profiles string
 	// OperatorFlags are passed to the operator, behind the usual ones.
 	OperatorFlags []string
 }
@@ -57,20 +59,24 @@ type Options struct {
 type scenario struct {
 	name string
 	run  func(context.Context, *session) error
+	// audited makes the API server write its audit log.
+	audited bool
 }
 
 // scenarios in the order in which they run; each has a control plane of its own.
 var scenarios = []scenario{
-	{"clusters", clusters},
-	{"scale", scale},
-	{"writes", writes},
-	{"webhookdelay", webhookdelay},
-	{"starve", starve},
-	{"idle", idle},
-	{"jobs", jobs},
-	{"services", services},
-	{"gateway", gateway},
-	{"webhooks", webhooks},
+	{name: "clusters", run: clusters},
+	{name: "scale", run: scale},
+	{name: "writes", run: writes},
+	{name: "webhookdelay", run: webhookdelay},
+	{name: "starve", run: starve},
+	{name: "idle", run: idle},
+	{name: "jobs", run: jobs},
+	{name: "services", run: services},
+	{name: "ledger", run: ledger, audited: true},
+	{name: "crdcost", run: crdcost},
+	{name: "gateway", run: gateway},
+	{name: "webhooks", run: webhooks},
 }
 
 // AddFlags adds the flags to fs, with their defaults.
@@ -83,7 +89,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Bin, "bin", "bin", "folder with raygate-local, raygate-operator and raygate-apiserver")
 	fs.StringVar(&o.CRDs, "crds", "operator/config/crd/bases", "folder with the CRDs to install")
 	fs.StringVarP(&o.Output, "output", "o", "table", "table or json")
-	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters and starve; scale and webhookdelay do one less, jobs almost twice as many")
+	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters, starve and crdcost; scale and webhookdelay do one less, jobs almost twice as many")
 	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
@@ -93,8 +99,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.BigWorkers, "big-workers", 2000, "workers at the end of the large cluster in the scenario starve")
 	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it, as do those of the scenario webhooks")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
-	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle, starve and services have twice as long, and jobs, which runs as many processes, four times")
+	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle, starve, services and ledger have twice as long, and jobs, which runs as many processes, four times")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
+	fs.StringVar(&o.Profiles, "profiles", "", "folder for profiles of the API server, which the scenario crdcost then takes for 10 s of each kind")
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
 
@@ -174,7 +181,7 @@ func run(ctx context.Context, o Options, out, progress io.Writer) error {
 
 func runScenario(ctx context.Context, s scenario, o Options, report *Report, progress io.Writer) (err error) {
 	limit := o.Timeout
-	if s.name == "idle" || s.name == "starve" || s.name == "services" {
+	if s.name == "idle" || s.name == "starve" || s.name == "services" || s.name == "ledger" {
 		limit *= 2
 	}
 	if s.name == "jobs" {
@@ -187,7 +194,7 @@ func runScenario(ctx context.Context, s scenario, o Options, report *Report, pro
 		fmt.Fprintf(progress, "%s %5.1f s: %s\n", s.name, time.Since(begin).Seconds(), fmt.Sprintf(format, args...))
 	}
 	logf("starting a control plane")
-	ses, err := newSession(ctx, s.name, o, report, logf)
+	ses, err := newSession(ctx, s, o, report, logf)
 	if err != nil {
 		return err
 	}

@@ -38,20 +38,31 @@ type session struct {
 	processes  []*process // in the order of their start
 }
 
-// newSession starts a control plane with two simulated nodes and the CRDs of raygate.
-func newSession(ctx context.Context, name string, o Options, report *Report, logf func(string, ...any)) (_ *session, err error) {
+// newSession starts the control plane of a scenario with two simulated nodes and the CRDs of raygate.
+func newSession(ctx context.Context, sc scenario, o Options, report *Report, logf func(string, ...any)) (_ *session, err error) {
 	dir, err := os.MkdirTemp("", "raygate-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("making a folder: %w", err)
 	}
-	s := &session{name: name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
+	s := &session{name: sc.name, opts: o, report: report, logf: logf, dir: dir, kubeconfig: filepath.Join(dir, "control-plane", "kubeconfig")}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
 	data := filepath.Dir(s.kubeconfig)
-	p, err := s.start("raygate-local", "control-plane", "--dir="+data, "--nodes=2", "--exit-with-parent")
+	flags := []string{"control-plane", "--dir=" + data, "--nodes=2", "--exit-with-parent"}
+	if sc.audited {
+		policy, err := s.writeAuditPolicy()
+		if err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--audit-policy="+policy)
+	}
+	if o.Profiles != "" {
+		flags = append(flags, "--profiling")
+	}
+	p, err := s.start("raygate-local", flags...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +76,14 @@ func newSession(ctx context.Context, name string, o Options, report *Report, log
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
-	if err := s.installCRDs(ctx); err != nil {
+	if err := s.installCRDs(ctx, true); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
+
+// benchClient is the user agent of the benchmark.
+const benchClient = "raygate-bench"
 
 func (s *session) connect() error {
 	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
@@ -77,7 +91,7 @@ func (s *session) connect() error {
 		return fmt.Errorf("reading kubeconfig: %w", err)
 	}
 	config.QPS = -1 // the default limit of 5 requests a second would be what is measured
-	config.UserAgent = "raygate-bench"
+	config.UserAgent = benchClient
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, rayv1.AddToScheme, gatewayv1.Install} {
 		if err := add(scheme); err != nil {
@@ -91,8 +105,8 @@ func (s *session) connect() error {
 	return nil
 }
 
-// installCRDs creates the CRDs and waits until the API server serves them.
-func (s *session) installCRDs(ctx context.Context) error {
+// installCRDs creates the CRDs, with their CEL rules or without, and waits until the API server serves them.
+func (s *session) installCRDs(ctx context.Context, rules bool) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("looking for CRDs in %s: %w", s.opts.CRDs, err)
@@ -109,6 +123,11 @@ func (s *session) installCRDs(ctx context.Context) error {
 		if err := yaml.UnmarshalStrict(data, &crd); err != nil {
 			return fmt.Errorf("decoding %s: %w", file, err)
 		}
+		for i := range crd.Spec.Versions {
+			if !rules {
+				dropRules(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
+			}
+		}
 		if err := s.client.Create(ctx, &crd); err != nil {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
@@ -121,6 +140,21 @@ func (s *session) installCRDs(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// dropRules removes all CEL rules of a schema.
+func dropRules(schema *apiextensionsv1.JSONSchemaProps) {
+	schema.XValidations = nil
+	for name, property := range schema.Properties {
+		dropRules(&property)
+		schema.Properties[name] = property
+	}
+	if schema.Items != nil && schema.Items.Schema != nil {
+		dropRules(schema.Items.Schema)
+	}
+	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+		dropRules(schema.AdditionalProperties.Schema)
+	}
 }
 
 // start starts a program of the folder --bin.

@@ -28,6 +28,8 @@ type Row struct {
 	Aim string `json:"aim,omitempty"`
 	// Verdict is "reached" or "missed"; empty without an aim.
 	Verdict string `json:"verdict,omitempty"`
+	// Note is the reason for the figure of Direct; mostly empty.
+	Note string `json:"note,omitempty"`
 }
 
 // Report collects the rows of all scenarios.
@@ -119,7 +121,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 // WriteTable writes the report for people.
 func (r *Report) WriteTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "SCENARIO\tWHAT\tMEASURED\tDIRECT\tRATIO\tAIM\tVERDICT")
+	fmt.Fprintln(tw, "SCENARIO\tWHAT\tMEASURED\tDIRECT\tRATIO\tAIM\tVERDICT\tNOTE")
 	for _, row := range r.Rows {
 		direct, ratio := "", ""
 		if row.Direct != nil {
@@ -128,8 +130,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 		if row.Ratio != nil {
 			ratio = fmt.Sprintf("%.2fx", *row.Ratio)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			row.Scenario, row.What, figure(row.Measured, row.Unit), direct, ratio, row.Aim, row.Verdict)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			row.Scenario, row.What, figure(row.Measured, row.Unit), direct, ratio, row.Aim, row.Verdict, row.Note)
 	}
 	return tw.Flush()
 }

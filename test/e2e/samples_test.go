@@ -37,6 +37,9 @@ var sampleEnds = map[string]func(*rayv1.RayCluster) error{
 // samplesOfEachChange are those that `make test` runs to their end.
 var samplesOfEachChange = []string{"raycluster.minimal.yaml", "raycluster.kueue.yaml", "raycluster.mtls.yaml", "rayjob.hello.yaml", "rayservice.minimal.yaml"}
 
+// jobsThatRun are the RayJobs that need nothing but a shell, so that they also run on simulated Ray. The others want Python, accelerators or a queue.
+var jobsThatRun = []string{"rayjob.http-mode.yaml", "rayjob.sidecar-mode.yaml", "rayjob.retries.yaml", "rayjob.deletion-rules.yaml", "rayjob.cluster-selector.yaml"}
+
 // Every sample passes raygate validate without errors and becomes what it says on the local cluster.
 func TestSamples(t *testing.T) {
 	files, err := filepath.Glob("../../samples/*.yaml")
@@ -63,6 +66,10 @@ func TestSamples(t *testing.T) {
 			}
 			if file == "rayservice.minimal.yaml" {
 				modelIsServed(t, manifest)
+				return
+			}
+			if slices.Contains(jobsThatRun, file) {
+				jobRuns(t, manifest)
 				return
 			}
 			if !strings.HasPrefix(file, "raycluster.") { // wants Ray itself, or has no controller yet
@@ -104,6 +111,21 @@ func helloRuns(t *testing.T, manifest []byte) {
 		t.Errorf("the log is %q, want %q", got, want)
 	}
 	awaitEnd(t, ns, "hello", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
+}
+
+// jobRuns applies a RayJob, and the cluster that it selects, and waits until it has succeeded.
+func jobRuns(t *testing.T, manifest []byte) {
+	t.Helper()
+	var job rayv1.RayJob
+	if err := yaml.UnmarshalStrict(manifest, &job); err != nil {
+		t.Fatalf("decoding: %v", err)
+	}
+	ns := namespace(t)
+	if name := job.Spec.ClusterSelector[rayv1.LabelCluster]; name != "" {
+		kubectl(t, nil, "apply", "--server-side", "-n", ns, "-f", "../../samples/raycluster."+name+".yaml")
+	}
+	kubectl(t, manifest, "apply", "--server-side", "-n", ns, "-f", "-")
+	awaitEnd(t, ns, job.Name, rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
 }
 
 // modelIsServed does what README.md shows next.

@@ -442,7 +442,7 @@ type RayClusterStatus struct {
 	Head HeadInfo `json:"head,omitempty"`
 
 	// conditions of the cluster; their types are RayClusterProvisioned, HeadPodReady, ReplicaFailure,
-	// RayClusterSuspending, RayClusterSuspended, InvalidSpec and Stalled.
+	// RayClusterSuspending, RayClusterSuspended, InvalidSpec, Stalled, ChildFailure and BatchSchedulerProblem.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

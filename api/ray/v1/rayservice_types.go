@@ -111,8 +111,8 @@ type RayServiceSpec struct {
 
 // RayServiceStatuses is the state of a RayService that the operator saw last.
 type RayServiceStatuses struct {
-	// conditions of the RayService; their types are Ready, UpgradeInProgress, RollbackInProgress, Suspending and
-	// Suspended.
+	// conditions of the RayService; their types are Ready, UpgradeInProgress, RollbackInProgress, Suspending,
+	// Suspended, GatewayReady and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -24,7 +24,56 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- /* Reference of an image: .root and .image. */ -}}
 {{- define "raygate.image" -}}
 {{- with .root.Values.imageRegistry }}{{ . | trimSuffix "/" }}/{{ end }}
-{{- .image.repository }}:{{ .image.tag | default .root.Chart.AppVersion }}
+{{- .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{- /* Spread constraints of a component: .constraints, each with the selector of .component unless it has one. */ -}}
+{{- define "raygate.spread" -}}
+{{- $selector := include "raygate.selector" . | fromYaml }}
+{{- range .constraints }}
+- {{ merge (dict) . (dict "labelSelector" (dict "matchLabels" $selector)) | toYaml | nindent 2 | trim }}
+{{- end }}
+{{- end }}
+
+{{- /* Webhooks (.webhooks, a list) with the conditions of the values webhooks.*. */ -}}
+{{- define "raygate.selectedWebhooks" -}}
+{{- $values := .root.Values.webhooks }}
+{{- range .webhooks }}
+{{- $webhook := . }}
+{{- with $values.timeoutSeconds }}{{ $_ := set $webhook "timeoutSeconds" (int .) }}{{ end }}
+{{- range $field := list "namespaceSelector" "objectSelector" }}
+{{- with get $values $field }}
+{{- $selector := get $webhook $field | default dict }}
+{{- with .matchLabels }}{{ $_ := set $selector "matchLabels" (merge (dict) . ($selector.matchLabels | default dict)) }}{{ end }}
+{{- with .matchExpressions }}{{ $_ := set $selector "matchExpressions" (concat ($selector.matchExpressions | default list) .) }}{{ end }}
+{{- $_ := set $webhook $field $selector }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- toYaml .webhooks }}
+{{- end }}
+
+{{- /* Rules of incoming traffic from a list of .port and .peers: one for each port with peers, and one for all ports that are open to everybody. */ -}}
+{{- define "raygate.ingressRules" -}}
+{{- $open := list }}
+{{- $rules := list }}
+{{- range . }}
+{{- if .peers }}{{ $rules = append $rules (dict "from" .peers "ports" (list (dict "port" .port))) }}{{ else }}{{ $open = append $open (dict "port" .port) }}{{ end }}
+{{- end }}
+{{- with $open }}{{ $rules = append $rules (dict "ports" .) }}{{ end }}
+{{- toYaml $rules }}
+{{- end }}
+
+{{- /* Rules of outgoing traffic of the values, with the types of a policy. */ -}}
+{{- define "raygate.policyTypes" -}}
+{{- if kindIs "invalid" .Values.networkPolicy.egress }}
+policyTypes: [Ingress]
+{{- else }}
+policyTypes: [Ingress, Egress]
+egress:
+  {{- toYaml .Values.networkPolicy.egress | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- /* "true" with webhooks, else empty. */ -}}
@@ -70,6 +119,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- if and .Values.singleNamespaceInstall (eq .Values.webhooks.mode "self-managed") }}
 {{- fail "webhooks.mode self-managed needs rights on the whole cluster, which singleNamespaceInstall leaves out: use cert-manager, or none" }}
+{{- end }}
+{{- if and .Values.singleNamespaceInstall (eq .Values.gateway.authentication.mode "impersonate") }}
+{{- fail "gateway.authentication.mode impersonate needs rights on the whole cluster, which singleNamespaceInstall leaves out: use passthrough" }}
 {{- end }}
 {{- if and .Values.policies.enabled (include "raygate.webhooks" .) }}
 {{- fail "policies.enabled and webhooks.mode hold objects to the same rules: choose one" }}

@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 import threading
+import types
 
 import grpc
 import pytest
@@ -405,3 +406,20 @@ def test_long_lines_of_a_log(gateway):
     gateway.plan = [(200, text.encode())]
     with raygate.Client(rest=gateway.url, grpc=None) as client:
         assert "".join(client.jobs.logs("demo")) == text
+
+
+def test_long_wait_takes_several_calls(gateway, monkeypatch):
+    late = (504, {"code": 4, "message": "not ready"})
+    clock = iter([0, 0, 600, 1200])  # the end is computed from the first, what is left before each call from the others
+    monkeypatch.setattr("raygate._sync.resources.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
+    gateway.plan = [late, late, (200, {"metadata": {"name": "demo"}})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        assert client.clusters.wait("demo", "ready", timeout=1500).name == "demo"
+    assert [path.partition("timeout=")[2].partition("&")[0] for _, path, _, _ in gateway.seen] == ["600s", "600s", "300s"]
+
+
+def test_wait_ends(gateway):
+    gateway.plan = [(504, {"code": 4, "message": "not ready"})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client, pytest.raises(raygate.DeadlineError):
+        client.clusters.wait("demo", "ready", timeout=5)
+    assert len(gateway.seen) == 1

@@ -7,6 +7,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ const (
 )
 
 func main() {
-	if err := run(".", "charts/raygate/charts/manifests"); err != nil {
+	if err := errors.Join(run(".", "charts/raygate/charts/manifests"), copyFiles("observability", "charts/raygate/files")); err != nil {
 		fmt.Fprintln(os.Stderr, "chartgen:", err)
 		os.Exit(1)
 	}
@@ -46,6 +47,7 @@ func run(root, out string) error {
 	g.objects("certificates", "raygate.certificates.cert-manager", filepath.Join(operator, "components/cert-manager/issuer.yaml"), filepath.Join(operator, "components/cert-manager/certificate.yaml"))
 	g.objects("certificates", "raygate.certificates.gateway", filepath.Join(gateway, "components/cert-manager/certificate.yaml"))
 	g.objects("pagetokens", "raygate.pageTokens", filepath.Join(gateway, "deployment/page_tokens.yaml"))
+	g.objects("rules", "raygate.impersonator", filepath.Join(gateway, "components/impersonate/role.yaml"))
 	g.objects("users", "raygate.userRoles", filepath.Join(operator, "rbac/user_roles.yaml"))
 	if g.err != nil {
 		return g.err
@@ -60,6 +62,33 @@ func run(root, out string) error {
 		}
 		if err := os.WriteFile(file, content.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("writing %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// copyFiles copies alerts, dashboards and the PodMonitor into the chart, which cannot read files outside of its folder.
+func copyFiles(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return fmt.Errorf("removing what was copied before: %w", err)
+	}
+	for _, pattern := range []string{"dashboards/*.json", "rules/*.yaml", "podmonitors/*.yaml"} {
+		files, err := filepath.Glob(filepath.Join(from, pattern))
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("there is no %s in %s: %w", pattern, from, err)
+		}
+		target := filepath.Join(to, filepath.Dir(pattern))
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return fmt.Errorf("making a folder of the chart: %w", err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(target, filepath.Base(file)), data, 0o644)
+			}
+			if err != nil {
+				return fmt.Errorf("copying %s: %w", file, err)
+			}
 		}
 	}
 	return nil

@@ -185,6 +185,10 @@ func TestSameAsKustomize(t *testing.T) {
 		"gateway":                    {overlay: "apiserver/config/with-operator", values: "gateway: {enabled: true}"},
 		"gateway, plain text":        {overlay: "apiserver/config/with-operator", components: []string{"../components/plain-text"}, values: "gateway: {enabled: true, tls: {mode: none}}"},
 		"gateway, certificate":       {overlay: "apiserver/config/with-operator", components: []string{"../components/cert-manager"}, values: "gateway: {enabled: true, tls: {mode: cert-manager}}"},
+		"gateway, impersonation": {
+			overlay: "apiserver/config/with-operator", components: []string{"../components/impersonate"},
+			values: "gateway: {enabled: true, authentication: {mode: impersonate, clientCASecretName: raygate-apiserver-client-ca}}",
+		},
 		"optional rights": { // the chart gives them with the flags that need them
 			overlay: "operator/config/default", only: rights,
 			components: []string{"../components/routes", "../components/mtls", "../components/volcano", "../components/workload-aware-scheduling", "../components/kubernetes-proxy"},

@@ -27,6 +27,11 @@ const (
 // load reads the chart.
 func load(t *testing.T) *chartv2.Chart {
 	t.Helper()
+	return loadFrom(t, folder)
+}
+
+func loadFrom(t *testing.T, folder string) *chartv2.Chart {
+	t.Helper()
 	c, err := loader.Load(folder)
 	if err != nil {
 		t.Fatal(err)
@@ -42,11 +47,15 @@ func template(t *testing.T, values string) (map[string]string, error) {
 
 func templateInto(t *testing.T, namespace, values string) (map[string]string, error) {
 	t.Helper()
+	return templateChart(t, load(t), namespace, values)
+}
+
+func templateChart(t *testing.T, c *chartv2.Chart, namespace, values string) (map[string]string, error) {
+	t.Helper()
 	given := map[string]any{}
 	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
 		t.Fatal(err)
 	}
-	c := load(t)
 	if err := chartutil.ProcessDependencies(c, given); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +75,12 @@ func render(t *testing.T, values string) []*unstructured.Unstructured {
 
 func renderInto(t *testing.T, namespace, values string) []*unstructured.Unstructured {
 	t.Helper()
-	files, err := templateInto(t, namespace, values)
+	return renderChart(t, load(t), namespace, values)
+}
+
+func renderChart(t *testing.T, c *chartv2.Chart, namespace, values string) []*unstructured.Unstructured {
+	t.Helper()
+	files, err := templateChart(t, c, namespace, values)
 	if err != nil {
 		t.Fatal(err)
 	}

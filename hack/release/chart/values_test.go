@@ -1,10 +1,6 @@
 package chart
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/base64"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,17 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v4/pkg/chart/v2/lint"
-	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
-	releasev1 "helm.sh/helm/v4/pkg/release/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/pod-security-admission/api"
-	"k8s.io/pod-security-admission/policy"
 )
 
 // everything turns on all that goes together.
@@ -276,75 +267,6 @@ func TestValuesOfKubeRay(t *testing.T) {
 	for _, arg := range []string{"--reconcile-concurrency=1", "--kube-api-qps=100", "--kube-api-burst=200", "--watch-namespace=ray", "--batch-scheduler=yunikorn"} {
 		if !slices.Contains(c.Args, arg) {
 			t.Errorf("arguments %v lack %s", c.Args, arg)
-		}
-	}
-}
-
-func TestLint(t *testing.T) {
-	for _, values := range []string{"", everything} {
-		given := decode(t, []byte(values)).Object
-		for _, m := range lint.RunAll(folder, given, namespace).Messages {
-			if m.Severity > support.InfoSev {
-				t.Errorf("helm lint: %v", m)
-			}
-		}
-	}
-}
-
-// Helm keeps a release in a Secret, which holds a MiB: chart, values and all that is rendered.
-func TestReleaseFitsIntoSecret(t *testing.T) {
-	for _, values := range []string{"policies: {enabled: true}", everything} {
-		files, err := template(t, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		release := releasev1.Release{Name: "raygate", Chart: load(t)}
-		for name, content := range files {
-			if !strings.HasSuffix(name, ".txt") {
-				release.Manifest += "---\n# Source: " + name + "\n" + content + "\n"
-			}
-		}
-		plain, err := json.Marshal(release)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var packed bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		if _, err := w.Write(plain); err != nil {
-			t.Fatal(err)
-		}
-		_ = w.Close()
-		size := base64.StdEncoding.EncodedLen(packed.Len())
-		t.Logf("the record of a release takes %d of %d bytes", size, corev1.MaxSecretSize)
-		if size > corev1.MaxSecretSize*3/4 {
-			t.Errorf("%d bytes of %d leave no room", size, corev1.MaxSecretSize)
-		}
-	}
-}
-
-// The Pods pass the restricted Pod security standard.
-func TestRestrictedPodSecurity(t *testing.T) {
-	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
-	for _, values := range []string{"gateway: {enabled: true}", everything} {
-		objects := render(t, values)
-		for _, name := range []string{"raygate-operator", "raygate-apiserver"} {
-			template := find[appsv1.Deployment](t, objects, "Deployment", name).Spec.Template
-			if r := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec)); !r.Allowed {
-				t.Errorf("%s: %s", name, r.ForbiddenDetail())
-			}
-			for _, c := range template.Spec.Containers {
-				if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
-					t.Errorf("%s can write to the file system of its image", name)
-				}
-			}
-			template.Spec.SecurityContext.RunAsNonRoot = nil // or this test could not fail
-			if policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &template.ObjectMeta, &template.Spec)).Allowed {
-				t.Errorf("%s is allowed as root", name)
-			}
 		}
 	}
 }

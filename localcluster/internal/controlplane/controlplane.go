@@ -44,6 +44,9 @@ type Options struct {
 	// AuditPolicy is the path of an audit policy of Kubernetes, by which the API server writes logs/audit.log; empty means that it writes none.
 	AuditPolicy string
 
+	// Profiling makes the API server serve its profiles at /debug/pprof.
+	Profiling bool
+
 	// RealNodes says that kubelets run somewhere: they are declared lost when they say nothing, and ask for the certificate KubeletClientCert.
 	RealNodes bool
 

@@ -61,7 +61,7 @@ func apiServerFlags(l layout, o Options) []string {
 		"--max-requests-inflight=3000",
 		"--max-mutating-requests-inflight=2000",
 		"--http2-max-streams-per-connection=1000",
-		"--profiling=false",
+		fmt.Sprintf("--profiling=%t", o.Profiling),
 	}
 	if o.AuditPolicy != "" {
 		flags = append(flags, "--audit-policy-file="+o.AuditPolicy, "--audit-log-path="+l.log("audit"))

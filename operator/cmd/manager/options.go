@@ -41,6 +41,8 @@ type Options struct {
 	MetricsBindAddress string
 	// Metrics adds what is known about Ray objects to the metrics.
 	Metrics bool
+	// MetricsPerObject keeps those that have one series or more per Ray object.
+	MetricsPerObject bool
 	// HealthProbeBindAddress serves /healthz and /readyz; "0" turns it off.
 	HealthProbeBindAddress string
 
@@ -51,6 +53,8 @@ type Options struct {
 
 	// WatchNamespaces are the namespaces to look at; empty means all.
 	WatchNamespaces []string
+	// Shard says which of their Ray objects are looked after.
+	Shard ShardOptions
 	// ReconcileConcurrency is the number of objects per kind that are reconciled at once.
 	ReconcileConcurrency int
 
@@ -117,6 +121,7 @@ func NewOptions() *Options {
 		Burst:                  1000,
 		MetricsBindAddress:     ":8080",
 		Metrics:                true,
+		MetricsPerObject:       true,
 		HealthProbeBindAddress: ":8082",
 		LeaderElect:            true,
 		ReconcileConcurrency:   32,
@@ -152,6 +157,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Requests that may be sent at once before the limit applies. (Old name: --burst)")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address of /metrics; 0 turns it off. (Old name: --metrics-addr)")
 	fs.BoolVar(&o.Metrics, "enable-metrics", o.Metrics, "Add metrics about Ray objects to those about the process.")
+	fs.BoolVar(&o.MetricsPerObject, "metrics-per-object", o.MetricsPerObject, "Keep the metrics that have series for each Ray object. Turn off where thousands of RayJobs a day make too many; counters, histograms and totals stay.")
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, "Address of /healthz and /readyz; 0 turns them off.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Only one replica works at a time. Turn off for a single local process. (Old name: --enable-leader-election)")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "Namespace of the Lease. Unset: the namespace of the Pod.")
@@ -166,6 +172,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	_ = fs.MarkDeprecated("forced-cluster-upgrade", "it has no effect; see upgradeStrategy of RayCluster")
 	o.Webhook.addFlags(fs, &o.Webhooks)
 	o.Devices.addFlags(fs)
+	o.Shard.addFlags(fs)
 	o.Logs.addFlags(fs)
 }
 
@@ -195,7 +202,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 				o.nameOf("enable-batch-scheduler"), o.nameOf("batch-scheduler"), o.BatchScheduler))
 		}
 	}
-	errs = append(errs, o.completeConfig(), o.Devices.complete())
+	errs = append(errs, o.completeConfig(), o.Devices.complete(), o.Shard.complete())
 	o.Devices.fill(&o.Pod)
 	return errors.Join(errs...)
 }
@@ -276,6 +283,7 @@ func (o *Options) Validate() error {
 			refuse("leader-election-namespace", "is %q: %s", ns, strings.Join(problems, "; "))
 		}
 	}
+	o.Shard.validate(refuse)
 	if name := o.BatchScheduler; name != "" {
 		if !slices.Contains(registry.Names(), name) {
 			refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(registry.Names(), ", "))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -91,6 +92,9 @@ func run(ctx context.Context, o *Options) error {
 	if err := checkKubernetes(o); err != nil {
 		return err
 	}
+	if err := waitForCRDs(ctx, o, crdInterval); err != nil {
+		return err
+	}
 	mgr, err := newManager(o)
 	if err != nil {
 		return err
@@ -134,7 +138,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("filling the scheme: %w", err)
 	}
 	caches := cache.Options{
-		ByObject:          cached(),
+		ByObject:          cached(o.Shard),
 		DefaultNamespaces: namespaces(o),
 		DefaultTransform:  cache.TransformStripManagedFields(),
 	}
@@ -145,7 +149,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		Metrics:                       metricsserver.Options{BindAddress: o.MetricsBindAddress},
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              o.Shard.LeaseName,
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after, so nothing of ours still runs then
 		GracefulShutdownTimeout:       new(shutdownLimit),
@@ -189,8 +193,8 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 	var collector *metrics.RayCluster
 	if o.Metrics {
 		collector = metrics.NewRayCluster(mgr.GetClient())
-		if err := ctrlmetrics.Registry.Register(collector); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+		if err := o.register(collector); err != nil {
+			return err
 		}
 	}
 	ctrlmetrics.RegisterRESTClientMetrics(ctrlmetrics.MetricRequestLatency, ctrlmetrics.MetricDNSResolutionLatency,
@@ -200,6 +204,23 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 	c.Recorder, c.Clock = mgr.GetEventRecorder(eventSource), clock.RealClock{}
 	c.Metrics, c.APIs = collector, kinds
 	return raycluster.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
+}
+
+// objectMetrics is a collector of metrics about Ray objects.
+type objectMetrics interface {
+	prometheus.Collector
+	TotalsOnly()
+}
+
+// register adds a collector to the metrics of the process.
+func (o *Options) register(m objectMetrics) error {
+	if !o.MetricsPerObject {
+		m.TotalsOnly()
+	}
+	if err := ctrlmetrics.Registry.Register(m); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	return nil
 }
 
 // rayClusterSettings are what the settings say to the controller.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -11,10 +12,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/controller/raycronjob"
 	"github.com/raygate/raygate/operator/internal/controller/rayjob"
+	"github.com/raygate/raygate/operator/internal/cronplan"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -34,8 +36,8 @@ func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.
 	}
 	if o.Metrics {
 		c.Metrics = metrics.NewRayJob(mgr.GetClient())
-		if err := ctrlmetrics.Registry.Register(c.Metrics); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+		if err := o.register(c.Metrics); err != nil {
+			return err
 		}
 	}
 	return rayjob.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
@@ -88,12 +90,19 @@ func addRayCronJob(mgr ctrl.Manager, o *Options) error {
 	if !o.Gates.Enabled(features.RayCronJob) {
 		return nil
 	}
+	if o.Metrics {
+		due := func(cj *rayv1.RayCronJob) time.Time { return cronplan.Due(cj, time.Local) }
+		if err := o.register(metrics.NewRayCronJob(mgr.GetClient(), due)); err != nil {
+			return err
+		}
+	}
 	r := raycronjob.New(raycronjob.Config{
 		Client:     mgr.GetClient(),
 		Live:       mgr.GetAPIReader(),
 		Recorder:   mgr.GetEventRecorder(raycronjob.EventSource),
 		Clock:      clock.RealClock{},
 		Validation: validationOptions(o),
+		Inherit:    o.Shard.keys(),
 	})
 	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }

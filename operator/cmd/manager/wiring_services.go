@@ -3,17 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	"github.com/raygate/raygate/operator/internal/controller/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/features"
@@ -36,8 +31,8 @@ func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 		return err
 	}
 	if o.Metrics {
-		if err := ctrlmetrics.Registry.Register(metrics.NewRayService(mgr.GetClient())); err != nil {
-			return fmt.Errorf("registering metrics: %w", err)
+		if err := o.register(metrics.NewRayService(mgr.GetClient())); err != nil {
+			return err
 		}
 	}
 	return rayservice.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
@@ -70,11 +65,4 @@ func probe(o *Options) (dashboards.Probe, error) {
 		return nil, fmt.Errorf("making the transport to proxies: %w", err)
 	}
 	return dashboards.ProbeProxied(server, transport), nil
-}
-
-// cached is what the cache holds of each kind that it does not hold in full.
-func cached() map[client.Object]cache.ByObject {
-	by := raycluster.CacheByObject()
-	maps.Copy(by, rayservice.CacheByObject())
-	return by
 }

@@ -61,7 +61,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 }
 
 func TestEndpointSlicesAreCachedInPart(t *testing.T) {
-	for o, by := range cached() {
+	for o, by := range cached(ShardOptions{}) {
 		if _, ok := o.(*discoveryv1.EndpointSlice); ok && by.Label != nil {
 			return
 		}

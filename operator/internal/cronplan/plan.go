@@ -44,10 +44,7 @@ func For(cj *rayv1.RayCronJob, now time.Time, local *time.Location) (Plan, error
 	if cj.DeletionTimestamp != nil || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
 		return Plan{}, nil
 	}
-	base := cj.CreationTimestamp.Time
-	if last := cj.Status.LastScheduleTime; last != nil && !last.IsZero() {
-		base = last.Time
-	}
+	base := base(cj)
 	if base.IsZero() {
 		base = now
 	}
@@ -65,6 +62,25 @@ func For(cj *rayv1.RayCronJob, now time.Time, local *time.Location) (Plan, error
 	}
 	p.After = p.Next.Sub(now)
 	return p, nil
+}
+
+// base is the time after which runs count: that of the last one, or of the creation.
+func base(cj *rayv1.RayCronJob) time.Time {
+	if last := cj.Status.LastScheduleTime; last != nil && !last.IsZero() {
+		return last.Time
+	}
+	return cj.CreationTimestamp.Time
+}
+
+// Due returns when the first run after the last one is due. It is in the past while a run is late or cannot be created, and zero
+// while the RayCronJob is suspended or being deleted, or if its schedule cannot be read.
+func Due(cj *rayv1.RayCronJob, local *time.Location) time.Time {
+	s, err := Parse(cj.Spec.Schedule, cj.Spec.TimeZone, local)
+	from := base(cj)
+	if err != nil || from.IsZero() || cj.DeletionTimestamp != nil || cj.Spec.Suspend != nil && *cj.Spec.Suspend {
+		return time.Time{}
+	}
+	return s.Next(from)
 }
 
 // Schedule is a schedule in a time zone.

@@ -5,7 +5,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // scrapeTimeout bounds the read of the cache. It is only reached while the cache is not synced.
@@ -15,7 +19,13 @@ const scrapeTimeout = 5 * time.Second
 type collector struct {
 	reader client.Reader // must be a cache
 	descs  []*prometheus.Desc
+	// totalsOnly leaves out the series of single objects.
+	totalsOnly bool
 }
+
+// TotalsOnly leaves out the series of single objects, of which there is one set per object and uid. Counters, histograms and totals stay.
+// It must be called before the collector is registered.
+func (c *collector) TotalsOnly() { c.totalsOnly = true }
 
 // desc describes a metric about an object, which its labels begin with.
 func (c *collector) desc(name, help string, labels ...string) *prometheus.Desc {
@@ -26,6 +36,9 @@ func (c *collector) desc(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	if c.totalsOnly {
+		return
+	}
 	for _, d := range c.descs {
 		ch <- d
 	}
@@ -42,7 +55,17 @@ func (c *collector) list(ch chan<- prometheus.Metric, list client.ObjectList) bo
 	return err == nil
 }
 
-// gauge is a metric about an object.
-func gauge(d *prometheus.Desc, value float64, o client.Object, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{o.GetName(), o.GetNamespace(), string(o.GetUID())}, labels...)...)
+// gauge sends a metric about an object.
+func (c *collector) gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, value float64, o client.Object, labels ...string) {
+	if !c.totalsOnly {
+		labels = append([]string{o.GetName(), o.GetNamespace(), string(o.GetUID())}, labels...)
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+}
+
+// stalled sends a metric about an object whose condition Stalled is True, with the reason.
+func (c *collector) stalled(ch chan<- prometheus.Metric, d *prometheus.Desc, o client.Object, conditions []metav1.Condition) {
+	if s := meta.FindStatusCondition(conditions, rayv1.RayClusterStalled); s != nil && s.Status == metav1.ConditionTrue {
+		c.gauge(ch, d, 1, o, s.Reason)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -18,10 +19,11 @@ import (
 // RayCluster collects what is known about RayClusters.
 type RayCluster struct {
 	collector
-	info, provisioned, stalled, provisionedDuration *prometheus.Desc
-	invalid                                         *prometheus.Desc
-	violations, warnings                            *prometheus.CounterVec
-	durations                                       byowner.Map[struct{}, float64]
+	info, provisioned, suspended, stalledReason, provisionedDuration *prometheus.Desc
+	invalid                                                          *prometheus.Desc
+	violations, warnings                                             *prometheus.CounterVec
+	provisioning                                                     prometheus.Histogram
+	durations                                                        byowner.Map[struct{}, float64]
 }
 
 var _ prometheus.Collector = (*RayCluster)(nil)
@@ -34,16 +36,24 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 			"Objects whose spec is refused at present.", []string{"kind"}, nil),
 		violations: counter("raygate_validation_failures_total", "Broken rules of objects, once per version of an object."),
 		warnings:   counter("raygate_validation_warnings_total", "Rules that only warn, once per version of an object."),
+		provisioning: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "raygate_cluster_provisioning_seconds", Buckets: longBuckets,
+			Help: "Seconds from the creation of a RayCluster until RayClusterProvisioned became True for the first time.",
+		}),
 	}
 	m.info = m.desc("kuberay_cluster_info", "One per RayCluster, with the kind of object that it was made for.", "owner_kind")
 	m.provisioned = m.desc("kuberay_cluster_condition_provisioned",
 		"One per RayCluster, with the value of the condition RayClusterProvisioned.", "condition")
-	m.stalled = m.desc("raygate_cluster_condition_stalled",
+	m.suspended = m.desc("raygate_cluster_suspended", "One per RayCluster whose spec asks for suspension, as one that waits in a queue of Kueue.")
+	m.stalledReason = m.desc("raygate_cluster_condition_stalled",
 		"One per RayCluster that makes no progress, with the reason of the condition Stalled.", "reason")
 	m.provisionedDuration = m.desc("kuberay_cluster_provisioned_duration_seconds",
 		"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.")
 	return m
 }
+
+// longBuckets are the buckets of durations that take from seconds to a day, in seconds.
+var longBuckets = []float64{5, 15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 8 * 3600, 24 * 3600}
 
 // counter counts verdicts by the layer that gave them; this process is the layer "controller".
 func counter(name, help string) *prometheus.CounterVec {
@@ -55,6 +65,7 @@ func counter(name, help string) *prometheus.CounterVec {
 // ObserveProvisioned notes that the cluster became provisioned for the first time, this long after its creation.
 func (m *RayCluster) ObserveProvisioned(rc *rayv1.RayCluster, after time.Duration) {
 	m.durations.Set(rc.UID, struct{}{}, after.Seconds())
+	m.provisioning.Observe(after.Seconds())
 }
 
 // ObserveViolation counts one broken rule of a RayCluster. An empty id is counted as unknown.
@@ -73,12 +84,14 @@ func (m *RayCluster) Describe(ch chan<- *prometheus.Desc) {
 	ch <- m.invalid
 	m.violations.Describe(ch)
 	m.warnings.Describe(ch)
+	m.provisioning.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 	m.violations.Collect(ch)
 	m.warnings.Collect(ch)
+	m.provisioning.Collect(ch)
 	var list rayv1.RayClusterList
 	if !m.list(ch, &list) {
 		return
@@ -88,17 +101,18 @@ func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 	for i := range list.Items {
 		rc := &list.Items[i]
 		alive[rc.UID] = true
-		ch <- gauge(m.info, 1, rc, ownerKind(rc))
-		ch <- gauge(m.provisioned, 1, rc, is(rc.Status.Conditions, rayv1.RayClusterProvisioned))
+		m.gauge(ch, m.info, 1, rc, ownerKind(rc))
+		m.gauge(ch, m.provisioned, 1, rc, is(rc.Status.Conditions, rayv1.RayClusterProvisioned))
 		if d, ok := m.durations.Get(rc.UID, struct{}{}); ok {
-			ch <- gauge(m.provisionedDuration, d, rc)
+			m.gauge(ch, m.provisionedDuration, d, rc)
 		}
 		if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterInvalidSpec) {
 			invalid++
 		}
-		if c := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterStalled); c != nil && c.Status == metav1.ConditionTrue {
-			ch <- gauge(m.stalled, 1, rc, c.Reason)
+		if ptr.Deref(rc.Spec.Suspend, false) {
+			m.gauge(ch, m.suspended, 1, rc)
 		}
+		m.stalled(ch, m.stalledReason, rc, rc.Status.Conditions)
 	}
 	m.durations.Retain(alive)
 	ch <- prometheus.MustNewConstMetric(m.invalid, prometheus.GaugeValue, float64(invalid), "RayCluster")

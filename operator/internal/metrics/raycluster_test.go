@@ -28,6 +28,7 @@ func TestRayCluster(t *testing.T) {
 		raytest.Condition(rayv1.RayClusterStalled, metav1.ConditionTrue), raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionFalse),
 		raytest.Labels(map[string]string{rayv1.LabelOriginatedFromCRD: "Notebook"}))
 	bad.Status.Conditions[1].Reason = rayv1.ReasonQuotaExceeded
+	bad.Spec.Suspend = new(true)
 	gone := raytest.RayCluster("ns/gone", raytest.UID("3"))
 	m := metrics.NewRayCluster(fake.NewClientBuilder().WithScheme(scheme).WithObjects(good, bad).Build())
 	m.ObserveProvisioned(good, 3*time.Second)
@@ -52,7 +53,7 @@ func TestRayCluster(t *testing.T) {
 			for _, l := range m.GetLabel() {
 				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
 			}
-			value := m.GetGauge().GetValue() + m.GetCounter().GetValue() // each has one of both
+			value := m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum() // each has one of them
 			got = append(got, fmt.Sprintf("%s{%s} %v", f.GetName(), strings.Join(labels, ","), value))
 		}
 	}
@@ -63,6 +64,8 @@ func TestRayCluster(t *testing.T) {
 		`kuberay_cluster_info{name="good",namespace="ns",owner_kind="RayJob",uid="1"} 1`,
 		`kuberay_cluster_provisioned_duration_seconds{name="good",namespace="ns",uid="1"} 3`, // not of the cluster that is gone
 		`raygate_cluster_condition_stalled{name="bad",namespace="ns",reason="QuotaExceeded",uid="2"} 1`,
+		`raygate_cluster_provisioning_seconds{} 4`, // of both
+		`raygate_cluster_suspended{name="bad",namespace="ns",uid="2"} 1`,
 		`raygate_invalid_objects{kind="RayCluster"} 1`,
 		`raygate_validation_failures_total{kind="RayCluster",layer="controller",rule="RC-501"} 2`,
 		`raygate_validation_failures_total{kind="RayCluster",layer="controller",rule="unknown"} 1`,

@@ -17,6 +17,8 @@ import (
 type RayJob struct {
 	collector
 	info, state, duration *prometheus.Desc
+	ended                 *prometheus.CounterVec
+	seconds               *prometheus.HistogramVec
 	ends                  byowner.Map[attemptEnd, float64]
 }
 
@@ -25,7 +27,15 @@ type attemptEnd struct{ state, retries string }
 
 // NewRayJob returns metrics about what the reader lists.
 func NewRayJob(reader client.Reader) *RayJob {
-	m := &RayJob{collector: collector{reader: reader}}
+	m := &RayJob{
+		collector: collector{reader: reader},
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "raygate_job_attempts_ended_total", Help: "Attempts at RayJobs that ended, by the state after it: Complete, Failed or Retrying.",
+		}, []string{"namespace", "state"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "raygate_job_attempt_seconds", Help: "Seconds from the start of an attempt at a RayJob to its end, by the state after it.", Buckets: longBuckets,
+		}, []string{"state"}),
+	}
 	m.info = m.desc("kuberay_job_info", "One per RayJob.")
 	m.state = m.desc("kuberay_job_deployment_status", "One per RayJob, with its state.", "deployment_status")
 	m.duration = m.desc("kuberay_job_execution_duration_seconds",
@@ -35,15 +45,27 @@ func NewRayJob(reader client.Reader) *RayJob {
 
 // ObserveEnd notes that an attempt ended in a state: Complete, Failed or Retrying. The RayJob is as before that.
 func (m *RayJob) ObserveEnd(before *rayv1.RayJob, state rayv1.JobDeploymentStatus, now time.Time) {
+	m.ended.WithLabelValues(before.Namespace, string(state)).Inc()
 	if before.Status.StartTime == nil {
 		return
 	}
 	end := attemptEnd{string(state), strconv.Itoa(int(ptr.Deref(before.Status.Failed, 0)))}
-	m.ends.Set(before.UID, end, now.Sub(before.Status.StartTime.Time).Seconds())
+	seconds := now.Sub(before.Status.StartTime.Time).Seconds()
+	m.ends.Set(before.UID, end, seconds)
+	m.seconds.WithLabelValues(string(state)).Observe(seconds)
+}
+
+// Describe implements prometheus.Collector.
+func (m *RayJob) Describe(ch chan<- *prometheus.Desc) {
+	m.collector.Describe(ch)
+	m.ended.Describe(ch)
+	m.seconds.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (m *RayJob) Collect(ch chan<- prometheus.Metric) {
+	m.ended.Collect(ch)
+	m.seconds.Collect(ch)
 	var list rayv1.RayJobList
 	if !m.list(ch, &list) {
 		return
@@ -52,10 +74,10 @@ func (m *RayJob) Collect(ch chan<- prometheus.Metric) {
 	for i := range list.Items {
 		j := &list.Items[i]
 		alive[j.UID] = true
-		ch <- gauge(m.info, 1, j)
-		ch <- gauge(m.state, 1, j, string(j.Status.JobDeploymentStatus))
+		m.gauge(ch, m.info, 1, j)
+		m.gauge(ch, m.state, 1, j, string(j.Status.JobDeploymentStatus))
 		for end, seconds := range m.ends.All(j.UID) {
-			ch <- gauge(m.duration, seconds, j, end.state, end.retries)
+			m.gauge(ch, m.duration, seconds, j, end.state, end.retries)
 		}
 	}
 	m.ends.Retain(alive)

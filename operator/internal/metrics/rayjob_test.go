@@ -42,7 +42,22 @@ kuberay_job_execution_duration_seconds{job_deployment_status="Complete",name="de
 # TYPE kuberay_job_info gauge
 kuberay_job_info{name="demo",namespace="ns",uid="u"} 1
 `
-	if err := testutil.CollectAndCompare(m, strings.NewReader(want)); err != nil {
+	const totals = `
+# HELP raygate_job_attempts_ended_total Attempts at RayJobs that ended, by the state after it: Complete, Failed or Retrying.
+# TYPE raygate_job_attempts_ended_total counter
+raygate_job_attempts_ended_total{namespace="",state="Failed"} 1
+raygate_job_attempts_ended_total{namespace="ns",state="Complete"} 1
+raygate_job_attempts_ended_total{namespace="ns",state="Failed"} 1
+`
+	names := []string{"kuberay_job_deployment_status", "kuberay_job_execution_duration_seconds", "kuberay_job_info", "raygate_job_attempts_ended_total"}
+	if err := testutil.CollectAndCompare(m, strings.NewReader(want+totals), names...); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.CollectAndCount(m, "raygate_job_attempt_seconds"); n != 2 { // one for each state
+		t.Errorf("%d histograms, want 2", n)
+	}
+	m.TotalsOnly()
+	if err := testutil.CollectAndCompare(m, strings.NewReader(totals), names...); err != nil {
 		t.Error(err)
 	}
 	if len(m.ends.All("gone")) != 0 {

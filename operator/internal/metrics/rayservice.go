@@ -10,7 +10,7 @@ import (
 // RayService are the metrics about RayServices, with the names and labels of KubeRay 1.7. It lists them from the cache when it is scraped.
 type RayService struct {
 	collector
-	info, ready, upgrade *prometheus.Desc
+	info, ready, upgrade, stalledReason *prometheus.Desc
 }
 
 // NewRayService returns metrics about what the reader lists.
@@ -20,6 +20,8 @@ func NewRayService(reader client.Reader) *RayService {
 	m.ready = m.desc("kuberay_service_condition_ready", "One per RayService, with the value of the condition Ready.", "condition")
 	m.upgrade = m.desc("kuberay_service_condition_upgrade_in_progress",
 		"One per RayService, with the value of the condition UpgradeInProgress.", "condition")
+	m.stalledReason = m.desc("raygate_service_condition_stalled",
+		"One per RayService that makes no progress, with the reason of the condition Stalled.", "reason")
 	return m
 }
 
@@ -31,8 +33,9 @@ func (m *RayService) Collect(ch chan<- prometheus.Metric) {
 	}
 	for i := range list.Items {
 		rs := &list.Items[i]
-		ch <- gauge(m.info, 1, rs)
-		ch <- gauge(m.ready, 1, rs, is(rs.Status.Conditions, rayv1.RayServiceReady))
-		ch <- gauge(m.upgrade, 1, rs, is(rs.Status.Conditions, rayv1.RayServiceUpgradeInProgress))
+		m.gauge(ch, m.info, 1, rs)
+		m.gauge(ch, m.ready, 1, rs, is(rs.Status.Conditions, rayv1.RayServiceReady))
+		m.gauge(ch, m.upgrade, 1, rs, is(rs.Status.Conditions, rayv1.RayServiceUpgradeInProgress))
+		m.stalled(ch, m.stalledReason, rs, rs.Status.Conditions)
 	}
 }

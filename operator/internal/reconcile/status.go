@@ -14,14 +14,15 @@ import (
 // deleted object it overwrites nothing. After a conflict it returns the delay before the next reconcile: the newer version may be a status
 // of ours whose answer was lost, and the watch starts no reconcile for one. Errors are those of the API server.
 func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, after client.Object) (saved bool, again time.Duration, err error) {
+	sent := after.GetResourceVersion() // later than that of before if the finalizer was set in between
 	switch err := c.Status().Update(ctx, after); {
 	case err == nil:
-		if after.GetResourceVersion() != before.GetResourceVersion() {
-			v.Replaced(before)
+		if after.GetResourceVersion() != sent {
+			v.replaced(before, sent)
 		}
 		return true, 0, nil
 	case apierrors.IsConflict(err):
-		v.Replaced(before)
+		v.replaced(before, sent)
 		return false, Soon, nil
 	case apierrors.IsNotFound(err):
 		return false, 0, nil
@@ -48,6 +49,7 @@ func (v *Versions) SetFinalizer(ctx context.Context, c client.Client, o client.O
 	case err != nil:
 		return false, fmt.Errorf("setting the finalizer %s: %w", finalizer, err)
 	}
+	v.Replaced(before)
 	o.SetFinalizers(after.GetFinalizers())
 	o.SetResourceVersion(after.GetResourceVersion())
 	return true, nil

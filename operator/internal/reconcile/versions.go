@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -19,8 +20,8 @@ const StaleTimeout = 30 * time.Second
 const StaleCheck = 100 * time.Millisecond
 
 // Versions remembers of each object that was read its UID, to notice that it is gone, and the version that was replaced last, by our own
-// write or, as a conflict shows, by another one. A decision from a replaced version would repeat events and end in a conflict; so a
-// reconcile that reads one ends, and looks again after StaleCheck. It may be used from several goroutines, for objects of one kind.
+// write or, as a conflict shows, by another one. A decision from that version, or from an older one, would repeat events and end in a
+// conflict; so a reconcile that reads one ends, and looks again after StaleCheck. It may be used from several goroutines, for objects of one kind.
 type Versions struct {
 	clock  clock.PassiveClock
 	forget []func(object types.UID)
@@ -42,10 +43,25 @@ func NewVersions(c clock.PassiveClock, forget ...func(object types.UID)) *Versio
 }
 
 // Replaced notes that the version of o is not the latest.
-func (v *Versions) Replaced(o client.Object) {
+func (v *Versions) Replaced(o client.Object) { v.replaced(o, o.GetResourceVersion()) }
+
+// replaced notes that a version of o is not the latest.
+func (v *Versions) replaced(o client.Object, resourceVersion string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.objects[client.ObjectKeyFromObject(o)] = version{uid: o.GetUID(), replaced: o.GetResourceVersion(), at: v.clock.Now()}
+	v.objects[client.ObjectKeyFromObject(o)] = version{uid: o.GetUID(), replaced: resourceVersion, at: v.clock.Now()}
+}
+
+// isBefore reports whether o is later than the version that was replaced.
+func (known version) isBefore(o client.Object) bool {
+	if known.replaced == "" {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), known.replaced)
+	if err != nil { // not numbers, which Kubernetes always uses
+		return o.GetResourceVersion() != known.replaced
+	}
+	return order > 0
 }
 
 // Read reads o from the cache, and reports false if that shows a version that is known to have been replaced. Errors are those of the
@@ -58,7 +74,7 @@ func (v *Versions) Read(ctx context.Context, cache client.Reader, key client.Obj
 	v.mu.Lock()
 	known, had := v.objects[key]
 	gone := had && (err != nil || known.uid != o.GetUID())
-	fresh = err == nil && (known.uid != o.GetUID() || known.replaced != o.GetResourceVersion() || v.clock.Since(known.at) >= StaleTimeout)
+	fresh = err == nil && (known.uid != o.GetUID() || known.isBefore(o) || v.clock.Since(known.at) >= StaleTimeout)
 	switch {
 	case err != nil:
 		delete(v.objects, key)

@@ -42,14 +42,15 @@ func (c *cache) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ..
 }
 
 func TestReadTellsStaleVersions(t *testing.T) {
-	stale := object("a", "1")
+	stale := object("a", "9")
 	cases := map[string]struct {
 		shown     *corev1.ConfigMap
 		later     bool // long after the write
 		wantFresh bool
 	}{
 		"the cache lags":              {shown: stale},
-		"the cache is up to date":     {shown: object("a", "2"), wantFresh: true},
+		"the cache lags by two":       {shown: object("a", "8")},
+		"the cache is up to date":     {shown: object("a", "10"), wantFresh: true},
 		"the watch is broken":         {shown: stale, later: true, wantFresh: true},
 		"another object has the name": {shown: object("b", "1"), wantFresh: true},
 	}

@@ -1,4 +1,5 @@
-"""Creates a Ray cluster from a manifest, waits until it is there, and prints it: the whole of a Python client.
+"""Creates a Ray cluster from a manifest, waits until the gateway lists it, and prints it, with the generated stubs alone.
+raygate.Client (docs/python.md) does the same in two lines.
 
     pip install ./clients/python pyyaml
     python samples/clients/python/clusters.py samples/raycluster.minimal.yaml

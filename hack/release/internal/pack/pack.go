@@ -32,12 +32,17 @@ func Folder(dir string) ([]File, error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", path)
-		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
 			return err
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil && d.Type() == fs.ModeSymlink {
+			linked, err := Folder(target)
+			out = append(out, Under(filepath.ToSlash(name), linked)...)
+			return err
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", path)
 		}
 		info, err := d.Info()
 		if err != nil {

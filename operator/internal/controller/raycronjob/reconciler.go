@@ -35,6 +35,7 @@ type Config struct {
 	Clock      clock.PassiveClock   // tells the time
 	Local      *time.Location       // the time zone of schedules without one; nil means that of the process
 	Validation validation.Options   // the facts that rules ask for
+	Inherit    []string             // keys of labels that a RayJob gets from its RayCronJob
 }
 
 // Reconciler makes the RayJobs of RayCronJobs.

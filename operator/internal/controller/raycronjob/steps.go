@@ -62,7 +62,13 @@ func (r *Reconciler) schedule(_ context.Context, s *scope) (reconcile.Outcome, e
 // run creates the RayJob that is due. Its name follows from the time, so that it is made once whoever is killed in between; one that
 // somebody else has made under this name is not taken for it.
 func (r *Reconciler) run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	result := r.children.Ensure(ctx, s.cron, children.Child{Desired: rayjob.Scheduled(s.cron, s.tick), AsFound: true})
+	desired := rayjob.Scheduled(s.cron, s.tick)
+	for _, key := range r.config.Inherit {
+		if value, ok := s.cron.Labels[key]; ok {
+			desired.Labels[key] = value
+		}
+	}
+	result := r.children.Ensure(ctx, s.cron, children.Child{Desired: desired, AsFound: true})
 	switch {
 	case result.Err != nil:
 		return reconcile.Outcome{}, result.Err

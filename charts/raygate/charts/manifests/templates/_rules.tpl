@@ -349,3 +349,38 @@ subjects:
   name: {{ include "raygate.serviceAccountName" . }}
   namespace: {{ .Release.Namespace }}
 {{- end }}
+{{- define "raygate.impersonator" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: raygate-apiserver-impersonator
+rules:
+- apiGroups:
+  - ""
+  resources:
+  - users
+  - groups
+  - serviceaccounts
+  verbs:
+  - impersonate
+- apiGroups:
+  - authentication.k8s.io
+  resources:
+  - uids
+  verbs:
+  - impersonate
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: raygate-apiserver-impersonator
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: raygate-apiserver-impersonator
+subjects:
+- kind: ServiceAccount
+  name: {{ .Values.gateway.serviceAccount.name }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar
@@ -11,7 +12,7 @@ from google.protobuf.message import Message
 
 from raygate._async import io
 from raygate._async.caller import AsyncCaller
-from raygate.errors import ApiError
+from raygate.errors import ApiError, DeadlineError
 from raygate.kinds import Kind, Method
 from raygate.objects import Diagnosis, KubernetesEvents, Manifest, Object, Objects, model
 from raygate.retry import backoff
@@ -95,12 +96,19 @@ class AsyncResources(Generic[M]):
 
     async def wait(self, name: str, state: str, *, namespace: str | None = None, timeout: float = 60) -> Object[M]:
         """Return an object once it is ready, complete, suspended, deleted, or as condition=Type or condition=Type=Status says; as the kind has it.
-        Raises DeadlineError after `timeout` seconds, which is at most 600."""
-        timeout = min(timeout, _LONGEST_WAIT)
+        Raises DeadlineError after `timeout` seconds. One call waits for 600 s at most, so a longer wait takes several."""
         method = self._kind.method("Wait")
-        request = method.request(namespace=self._namespace(namespace), name=name, timeout=duration_pb2.Duration(nanos=0, seconds=max(1, round(timeout))))
-        setattr(request, "for", state)
-        return self._object(await self._caller.unary(method, request, timeout + 10))
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            part = max(1, round(min(left, _LONGEST_WAIT)))
+            request = method.request(namespace=self._namespace(namespace), name=name, timeout=duration_pb2.Duration(nanos=0, seconds=part))
+            setattr(request, "for", state)
+            try:
+                return self._object(await self._caller.unary(method, request, part + 10))
+            except DeadlineError:
+                if left <= _LONGEST_WAIT:
+                    raise
 
     async def events(self, name: str, *, namespace: str | None = None, include_children: bool = False) -> KubernetesEvents:
         """Return what happened to an object, the newest first."""

@@ -1,0 +1,226 @@
+package chart
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// platform has what a platform sets beside what raygate does.
+const platform = `
+image: {digest: "sha256:0123456789012345678901234567890123456789012345678901234567890123", tag: v1}
+serviceAccount: {annotations: {iam: operator}}
+envFrom: [{configMapRef: {name: proxy}}]
+extraVolumes: [{name: registry, configMap: {name: families}}]
+extraVolumeMounts: [{name: registry, mountPath: /registry}]
+topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+hostUsers: false
+podSecurityContext: {runAsUser: null}
+webhooks:
+  mode: self-managed
+  timeoutSeconds: 7
+  namespaceSelector: {matchLabels: {ray: "yes"}}
+  objectSelector: {matchExpressions: [{key: raygate, operator: NotIn, values: ["off"]}]}
+networkPolicy:
+  metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]
+  gatewayFrom: [{ipBlock: {cidr: 10.0.0.0/8}}]
+  egress: [{ports: [{port: 53}]}, {ports: [{port: 443}]}]
+metrics:
+  serviceMonitor: {enabled: true}
+  podMonitor: {enabled: true, interval: 15s, additionalLabels: {release: prometheus}}
+  prometheusRule: {enabled: true, gatewayJob: "gateway-.*", runbookURL: "https://wiki.example.com/raygate", additionalLabels: {release: prometheus}}
+  dashboards: {enabled: true, namespace: monitoring}
+gateway:
+  enabled: true
+  serviceAccount: {name: door, annotations: {iam: gateway}}
+  authentication: {mode: impersonate, clientCASecretName: client-ca}
+  envFrom: [{secretRef: {name: more}}]
+  extraVolumes: [{name: keys, secret: {secretName: keys}}]
+  extraVolumeMounts: [{name: keys, mountPath: /keys}]
+  topologySpreadConstraints: []
+  fsGroup: null
+  ingress: {enabled: true, className: nginx, host: ray.example.com, tlsSecretName: ray-tls}
+  httpRoute: {enabled: true, parentRefs: [{name: public}], hostnames: [ray.example.com]}
+  grpcRoute: {enabled: true, parentRefs: [{name: public}]}
+`
+
+// What a platform sets reaches the Pods of the operator and the gateway.
+func TestPlatformPods(t *testing.T) {
+	objects := render(t, platform)
+	operator, c := operatorOf(t, objects)
+	if want := "raygate-operator@sha256:0123456789012345678901234567890123456789012345678901234567890123"; c.Image != want {
+		t.Errorf("image %s, want %s", c.Image, want)
+	}
+	pod := operator.Spec.Template.Spec
+	hasVolume := func(pod corev1.PodSpec, name string) bool {
+		return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == name }) &&
+			slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == name })
+	}
+	if !hasVolume(pod, "registry") || len(c.EnvFrom) != 1 || pod.HostUsers == nil || *pod.HostUsers || pod.SecurityContext.RunAsUser != nil {
+		t.Errorf("the Pod of the operator is %+v", pod)
+	}
+	spread := pod.TopologySpreadConstraints
+	if len(spread) != 1 || spread[0].LabelSelector == nil || spread[0].LabelSelector.MatchLabels["app.kubernetes.io/component"] != "operator" {
+		t.Errorf("topologySpreadConstraints %+v", spread)
+	}
+	gateway := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver").Spec.Template.Spec
+	args := gateway.Containers[0].Args
+	if !hasVolume(gateway, "keys") || !hasVolume(gateway, "client-ca") || len(gateway.Containers[0].EnvFrom) != 1 || gateway.TopologySpreadConstraints != nil ||
+		gateway.SecurityContext.FSGroup != nil || !slices.Contains(args, "--authentication=impersonate") || !slices.Contains(args, "--client-ca-file=/client-ca/ca.crt") {
+		t.Errorf("the Pod of the gateway is %+v", gateway)
+	}
+	for name, want := range map[string]string{"raygate-operator": "operator", "door": "gateway"} {
+		if got := find[corev1.ServiceAccount](t, objects, "ServiceAccount", name).Annotations["iam"]; got != want {
+			t.Errorf("ServiceAccount %s has the annotation %q, want %q", name, got, want)
+		}
+	}
+	binding := find[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding", "raygate-apiserver-impersonator")
+	if s := binding.Subjects; len(s) != 1 || s[0].Name != "door" || s[0].Namespace != namespace {
+		t.Errorf("the right to impersonate is bound to %+v", s)
+	}
+}
+
+// Files in volumes serve without a certificate, too.
+func TestVolumesAlone(t *testing.T) {
+	const values = "gateway: {enabled: true, tls: {mode: none}, extraVolumes: [{name: a, emptyDir: {}}], extraVolumeMounts: [{name: a, mountPath: /a}]}"
+	pod := find[appsv1.Deployment](t, render(t, values), "Deployment", "raygate-apiserver").Spec.Template.Spec
+	if len(pod.Volumes) != 1 || len(pod.Containers[0].VolumeMounts) != 1 {
+		t.Errorf("volumes %+v, mounts %+v", pod.Volumes, pod.Containers[0].VolumeMounts)
+	}
+}
+
+// Selectors of values narrow those of the webhooks, which stay.
+func TestPlatformWebhooks(t *testing.T) {
+	objects := render(t, platform)
+	before := find[admissionregistrationv1.ValidatingWebhookConfiguration](t, render(t, "webhooks: {mode: self-managed}"), "ValidatingWebhookConfiguration", "raygate-validating-webhook")
+	for i, w := range find[admissionregistrationv1.ValidatingWebhookConfiguration](t, objects, "ValidatingWebhookConfiguration", "raygate-validating-webhook").Webhooks {
+		if *w.TimeoutSeconds != 7 || w.NamespaceSelector.MatchLabels["ray"] != "yes" || len(w.ObjectSelector.MatchExpressions) != 1 {
+			t.Errorf("%s: %d s, %v, %v", w.Name, *w.TimeoutSeconds, w.NamespaceSelector, w.ObjectSelector)
+		}
+		if diff := cmp.Diff(before.Webhooks[i].NamespaceSelector.MatchExpressions, w.NamespaceSelector.MatchExpressions); diff != "" {
+			t.Errorf("%s has other conditions on namespaces (-want +got):\n%s", w.Name, diff)
+		}
+	}
+}
+
+// Ports with peers have rules of their own; the others stay open to all.
+func TestPlatformNetworkPolicies(t *testing.T) {
+	objects := render(t, platform)
+	for name, want := range map[string]map[int32]bool{
+		"raygate-operator":  {8080: true, 8082: false, 9443: false},
+		"raygate-apiserver": {8887: true, 8888: true, 9090: true},
+	} {
+		policy := find[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy", name)
+		got := map[int32]bool{}
+		for _, rule := range policy.Spec.Ingress {
+			for _, p := range rule.Ports {
+				got[p.Port.IntVal] = len(rule.From) > 0
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: ports with peers (-want +got):\n%s", name, diff)
+		}
+		if len(policy.Spec.PolicyTypes) != 2 || len(policy.Spec.Egress) != 2 {
+			t.Errorf("%s: %v, egress %v", name, policy.Spec.PolicyTypes, policy.Spec.Egress)
+		}
+	}
+}
+
+// The gateway is exposed by an Ingress and by routes of the Gateway API.
+func TestExposedGateway(t *testing.T) {
+	objects := render(t, platform)
+	rule := find[networkingv1.Ingress](t, objects, "Ingress", "raygate-apiserver").Spec.Rules[0]
+	if rule.Host != "ray.example.com" || rule.HTTP.Paths[0].Backend.Service.Port.Number != 8888 {
+		t.Errorf("the Ingress has the rule %+v", rule)
+	}
+	for kind, want := range map[string]int64{"HTTPRoute": 8888, "GRPCRoute": 8887} {
+		i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind })
+		if i < 0 {
+			t.Errorf("there is no %s", kind)
+			continue
+		}
+		rules, _, _ := unstructured.NestedSlice(objects[i].Object, "spec", "rules")
+		backend := rules[0].(map[string]any)["backendRefs"].([]any)[0].(map[string]any)
+		if backend["port"] != want || backend["name"] != "raygate-apiserver" {
+			t.Errorf("%s leads to %v, want the port %d", kind, backend, want)
+		}
+	}
+	if _, err := template(t, "gateway: {enabled: true, httpRoute: {enabled: true}}"); err == nil || !strings.Contains(err.Error(), "parentRefs") {
+		t.Errorf("a route without a Gateway: %v", err)
+	}
+}
+
+// Alerts select the jobs that the ServiceMonitors of the release have, or those of the values.
+func TestMonitoring(t *testing.T) {
+	objects := render(t, platform)
+	text := func(kind, name string) string {
+		for _, o := range objects {
+			if o.GetKind() == kind && o.GetName() == name {
+				data, err := yaml.Marshal(o.Object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(data)
+			}
+		}
+		t.Errorf("there is no %s %s", kind, name)
+		return ""
+	}
+	rules := text("PrometheusRule", "raygate")
+	for _, want := range []string{`job=~"raygate-operator-metrics"`, `job=~"gateway-.*"`, "https://wiki.example.com/raygate#raygateoperatordown", "release: prometheus", "{{ $labels.namespace }}"} {
+		if !strings.Contains(rules, want) {
+			t.Errorf("the PrometheusRule lacks %s", want)
+		}
+	}
+	if strings.Contains(rules, "raygate-apiserver(-metrics)?") || strings.Contains(rules, "github.com") {
+		t.Error("the PrometheusRule has jobs or links that the values replace")
+	}
+	if !strings.Contains(text("PrometheusRule", "raygate-ray"), `job="ray"`) {
+		t.Error("the alerts about Ray select no job")
+	}
+	if monitor := text("PodMonitor", "raygate-ray"); strings.Count(monitor, "interval: 15s") != 3 || !strings.Contains(monitor, "replacement: ray\n") {
+		t.Errorf("PodMonitor:\n%s", monitor)
+	}
+	for _, name := range []string{"raygate-ray", "raygate-operator", "raygate-gateway", "raygate-ray-nodes"} {
+		config := find[corev1.ConfigMap](t, objects, "ConfigMap", name+"-dashboard")
+		if config.Labels["grafana_dashboard"] != "1" || config.Namespace != "monitoring" || !strings.Contains(config.Data[name+".json"], `"uid":"`+name+`"`) {
+			t.Errorf("dashboard %s: %v, %.80s", name, config.Labels, config.Data[name+".json"])
+		}
+	}
+	rule := "metrics: {prometheusRule: {enabled: true}}"
+	objects = render(t, "{fullnameOverride: kuberay-operator, "+rule+"}")
+	if !strings.Contains(text("PrometheusRule", "raygate"), `job=~"kuberay-operator-metrics"`) {
+		t.Error("the rules do not select the operator by the name of the release")
+	}
+}
+
+// Values of later charts of KubeRay that mean nothing here do not fail, and the notes name them.
+func TestNotes(t *testing.T) {
+	notes := func(values string) string {
+		files, err := template(t, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files["raygate/templates/NOTES.txt"]
+	}
+	for values, want := range map[string]string{
+		"eventForwarder: {enabled: true, image: {tag: x}}": "eventForwarder",
+		"imageRegistry: ''": "imageRegistry is empty",
+	} {
+		if got := notes(values); !strings.Contains(got, "WARNING: ") || !strings.Contains(got, want) {
+			t.Errorf("%s: the notes do not warn:\n%s", values, got)
+		}
+	}
+	if got := notes("{imageRegistry: registry.example.com, hostUsers: true}"); strings.Contains(got, "WARNING") {
+		t.Errorf("the notes warn of nothing:\n%s", got)
+	}
+}

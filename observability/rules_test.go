@@ -1,0 +1,177 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"sigs.k8s.io/yaml"
+)
+
+type ruleFile struct {
+	Groups []struct {
+		Name  string
+		Rules []struct {
+			Alert, Expr, For    string
+			Labels, Annotations map[string]string
+		}
+	}
+}
+
+// inText are the labels that the text of an alert names.
+var inText = regexp.MustCompile(`\$labels\.(\w+)`)
+
+// jobs are the selectors of which each expression of an alert has one.
+var jobs = []string{`job=~"raygate-operator(-metrics)?"`, `job=~"raygate-apiserver(-metrics)?"`, `job="ray"`}
+
+// withoutJob returns the selectors that match series of other programs.
+func withoutJob(expression parser.Expr) []string {
+	var found []string
+	parser.Inspect(expression, func(node parser.Node, _ []parser.Node) error {
+		n, is := node.(*parser.VectorSelector)
+		if is && !slices.ContainsFunc(n.LabelMatchers, func(m *labels.Matcher) bool { return slices.Contains(jobs, m.String()) }) {
+			found = append(found, n.String())
+		}
+		return nil
+	})
+	return found
+}
+
+// readRules returns the alerts of all files.
+func readRules(t *testing.T) ruleFile {
+	t.Helper()
+	var all ruleFile
+	for _, name := range []string{"raygate.yaml", "ray.yaml"} {
+		data, err := os.ReadFile(filepath.Join("rules", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file ruleFile
+		if err := yaml.UnmarshalStrict(data, &file); err != nil {
+			t.Fatal(err)
+		}
+		all.Groups = append(all.Groups, file.Groups...)
+	}
+	return all
+}
+
+// TestRules: each alert can be read, its metrics exist with their labels, series of other programs do not count, and its link leads to a
+// section of docs/observability.md.
+func TestRules(t *testing.T) {
+	all := known(t)
+	page, err := os.ReadFile(filepath.Join("..", "docs", "observability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := map[string]bool{}
+	for _, g := range readRules(t).Groups {
+		for _, r := range g.Rules {
+			if alerts[r.Alert] {
+				t.Errorf("%s is there twice", r.Alert)
+			}
+			alerts[r.Alert] = true
+			for _, problem := range problems(all, r.Expr) {
+				t.Errorf("%s: %s", r.Alert, problem)
+			}
+			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
+			if err != nil {
+				continue // a problem above
+			}
+			for _, selector := range withoutJob(parsed) {
+				t.Errorf("%s: %s matches series of other programs", r.Alert, selector)
+			}
+			for _, m := range inText.FindAllStringSubmatch(r.Annotations["summary"], -1) {
+				if !has(all, parsed, m[1]) {
+					t.Errorf("%s: the summary names the label %s, which no series has", r.Alert, m[1])
+				}
+			}
+			if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) || r.Annotations["summary"] == "" {
+				t.Errorf("%s lacks a severity or a summary", r.Alert)
+			}
+			if want := "https://github.com/raygate/raygate/blob/main/docs/observability.md#" + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want {
+				t.Errorf("%s: runbook_url is %q, want %q", r.Alert, r.Annotations["runbook_url"], want)
+			}
+			if !strings.Contains(string(page), "\n### "+r.Alert+"\n") {
+				t.Errorf("docs/observability.md has no section %s", r.Alert)
+			}
+		}
+	}
+	for line := range strings.Lines(string(page)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "### "); ok && !alerts[name] {
+			t.Errorf("docs/observability.md has a section on %s, which is no alert", name)
+		}
+	}
+	if len(alerts) < 15 {
+		t.Errorf("%d alerts, want many", len(alerts))
+	}
+}
+
+// TestPromtool runs the tests in rules/tests by Prometheus' own promtool. They mix series of other programs with those of raygate.
+func TestPromtool(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("rules", "tests", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("tests %v, %v", files, err)
+	}
+	// Built without the discovery of clouds, which is most of promtool and has no part in tests of rules. `go tool` takes no tags.
+	promtool := filepath.Join(t.TempDir(), "promtool")
+	run := func(name string, args ...string) {
+		if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v:\n%s", name, err, out)
+		}
+	}
+	run("go", "build", "-tags=remove_all_sd", "-o", promtool, "github.com/prometheus/prometheus/cmd/promtool")
+	run(promtool, append([]string{"test", "rules"}, files...)...)
+}
+
+// TestEachAlertIsTested: each alert fires in one test of promtool, and is silent in another.
+func TestEachAlertIsTested(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("rules", "tests", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct {
+			Tests []struct {
+				AlertRuleTest []struct {
+					Alertname string
+					ExpAlerts []any `json:"exp_alerts"`
+				} `json:"alert_rule_test"`
+			}
+		}
+		if err := yaml.Unmarshal(data, &file); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range file.Tests {
+			for _, a := range test.AlertRuleTest {
+				fires[a.Alertname] = fires[a.Alertname] || len(a.ExpAlerts) > 0
+				silent[a.Alertname] = silent[a.Alertname] || len(a.ExpAlerts) == 0
+			}
+		}
+	}
+	alerts := map[string]bool{}
+	for _, g := range readRules(t).Groups {
+		for _, r := range g.Rules {
+			alerts[r.Alert] = true
+			if !fires[r.Alert] || !silent[r.Alert] {
+				t.Errorf("%s: fires in a test: %t, is silent in another: %t", r.Alert, fires[r.Alert], silent[r.Alert])
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fires)) {
+		if !alerts[name] {
+			t.Errorf("a test is about %s, which is no alert", name)
+		}
+	}
+}

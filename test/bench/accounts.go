@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+// accounts are the kinds whose requests are counted, with the requests that are necessary.
+func accounts() []account {
+	rayJobs := func() client.ObjectList { return &rayv1.RayJobList{} }
+	return []account{
+		{
+			what: fmt.Sprintf("RayCluster of 1+%d", smallWorkers), list: func() client.ObjectList { return &rayv1.RayClusterList{} },
+			make: func(namespace string, i int) client.Object {
+				return cluster(namespace, clusterName(0, i), smallWorkers)
+			},
+			done:  hasReadyWorkers(smallWorkers),
+			limit: 8,
+			necessary: []necessary{
+				{request{"create", "pods"}, 1 + smallWorkers, "one per Pod"},
+				{request{"create", "services"}, 1, "workers and users find the head by it"},
+				{request{"create", "events.events.k8s.io"}, 1, "says which Pods and Service were created"},
+				{request{"update", "rayclusters.ray.io/status"}, 2, "ready, and the Pods before, which KubeRay's users watch"},
+			},
+		},
+		{
+			what: "RayJob of one head, HTTPMode", list: rayJobs, make: jobIn(rayv1.HTTPMode), done: jobEnded, limit: 12,
+			necessary: append(necessaryOfJobs(),
+				necessary{request{"update", "rayjobs.ray.io/status"}, 4, "id and name of the cluster before they are used; the job runs; it ended; its cluster is shut down"}),
+		},
+		{
+			what: "RayJob of one head, K8sJobMode", list: rayJobs, make: jobIn(rayv1.K8sJobMode), done: jobEnded, limit: 13,
+			necessary: append(necessaryOfJobs(),
+				necessary{request{"create", "jobs.batch"}, 1, "submits the Ray job"},
+				necessary{request{"update", "rayjobs.ray.io/status"}, 4, "id and name of the cluster before they are used; the job runs; it ended; its cluster is shut down"}),
+		},
+		{
+			what: "RayService of 1+1", list: func() client.ObjectList { return &rayv1.RayServiceList{} },
+			make: func(namespace string, i int) client.Object {
+				return benchService(namespace, fmt.Sprintf("service-%d", i), 1)
+			},
+			done:  served,
+			limit: 16,
+			necessary: []necessary{
+				{request{"create", "rayclusters.ray.io"}, 1, "the cluster that serves"},
+				{request{"create", "pods"}, 2, "one per Pod"},
+				{request{"create", "services"}, 3, "of the head; of the RayService for its head, and for its applications"},
+				{request{"patch", "pods"}, 1, "the label by which the Service finds the head once its proxy is ready"},
+				{request{"create", "events.events.k8s.io"}, 2, "of the cluster, and of the service"},
+				{request{"update", "rayclusters.ray.io/status"}, 2, "Pods; ready"},
+				{request{"update", "rayservices.ray.io/status"}, 3, "name of the cluster before it is created; deploys; ready"},
+			},
+		},
+	}
+}
+
+// necessaryOfJobs are the requests of a RayJob in every mode.
+func necessaryOfJobs() []necessary {
+	return []necessary{
+		{request{"create", "rayclusters.ray.io"}, 1, "the cluster of the job"},
+		{request{"create", "pods"}, 1, "its head"},
+		{request{"create", "services"}, 1, "of its head"},
+		{request{"update", "rayclusters.ray.io/status"}, 1, "ready, by which the job starts"},
+		{request{"delete", "rayclusters.ray.io"}, 1, "shutdownAfterJobFinishes"},
+		{request{"create", "events.events.k8s.io"}, 2, "cluster created; the end of the job"},
+	}
+}
+
+func served(obj client.Object) bool {
+	rs, ok := obj.(*rayv1.RayService)
+	return ok && serving(rs) && rs.Status.ActiveServiceStatus.Applications[shop].Status == rayv1.ApplicationRunning
+}
+
+// leftovers are lists of all kinds that a Ray object brings.
+func leftovers() []client.ObjectList {
+	return []client.ObjectList{
+		&rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayClusterList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.ServiceList{},
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+const (
+	// costObjects is how many objects of each kind a round of the scenario crdcost writes.
+	costObjects = 40
+	// statusWrites is how often the status of each object is written.
+	statusWrites = 5
+	// profiledFor is how long the API server is profiled.
+	profiledFor = 10 * time.Second
+)
+
+// costKind is a kind whose writes are measured.
+type costKind struct {
+	name string
+	make func(namespace string, i int) client.Object
+	// touch changes the status for the write n, and edit the spec.
+	touch func(o client.Object, n int)
+	edit  func(o client.Object)
+}
+
+func costKinds() []costKind {
+	at := func(n int) *metav1.Time { return &metav1.Time{Time: time.Now().Add(time.Duration(n) * time.Second)} }
+	states := []rayv1.JobDeploymentStatus{
+		rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusRunning, rayv1.JobDeploymentStatusRetrying,
+		rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusComplete,
+	}
+	return []costKind{
+		{
+			name: "RayCluster",
+			make: func(namespace string, i int) client.Object {
+				return cluster(namespace, clusterName(0, i), smallWorkers)
+			},
+			touch: func(o client.Object, n int) {
+				rc := o.(*rayv1.RayCluster)
+				rc.Status = readyStatus(rc, at(n).Time)
+			},
+			edit: func(o client.Object) { o.(*rayv1.RayCluster).Spec.Suspend = new(true) },
+		},
+		{
+			name:  "RayJob",
+			make:  func(namespace string, i int) client.Object { return benchJob(namespace, 4*i, false) },
+			touch: func(o client.Object, n int) { o.(*rayv1.RayJob).Status.JobDeploymentStatus = states[n] },
+			edit:  func(o client.Object) { o.(*rayv1.RayJob).Spec.Suspend = true },
+		},
+		{
+			name: "RayService",
+			make: func(namespace string, i int) client.Object {
+				return benchService(namespace, fmt.Sprintf("service-%d", i), 1)
+			},
+			touch: func(o client.Object, n int) { o.(*rayv1.RayService).Status.LastUpdateTime = at(n) },
+			edit: func(o client.Object) {
+				o.(*rayv1.RayService).Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image += "-gpu"
+			},
+		},
+		{
+			name: "RayCronJob",
+			make: func(namespace string, i int) client.Object {
+				c := &rayv1.RayCronJob{Spec: rayv1.RayCronJobSpec{Schedule: "0 0 * * *", JobTemplate: benchJob(namespace, 4*i, false).Spec}}
+				c.Namespace, c.Name = namespace, fmt.Sprintf("cron-%d", i)
+				return c
+			},
+			touch: func(o client.Object, n int) { o.(*rayv1.RayCronJob).Status.LastScheduleTime = at(n) },
+			edit:  func(o client.Object) { o.(*rayv1.RayCronJob).Spec.Suspend = new(true) },
+		},
+	}
+}
+
+// crdcost measures what the rules in the CRDs cost the API server in each write, in turns with the same CRDs without them. No operator runs.
+func crdcost(ctx context.Context, s *session) error {
+	const namespace = "bench"
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	kinds := costKinds()
+	with, without := make([][]float64, len(kinds)), make([][]float64, len(kinds))
+	for round := range s.opts.Rounds {
+		for _, rules := range []bool{round%2 == 0, round%2 != 0} {
+			if err := s.replaceCRDs(ctx, rules); err != nil {
+				return err
+			}
+			for i, k := range kinds {
+				ms, err := s.costOf(ctx, namespace, k, rules)
+				if err != nil {
+					return fmt.Errorf("%s: %w", k.name, err)
+				}
+				s.logf("round %d of %d: %s, rules %t: %.1f ms of CPU", round+1, s.opts.Rounds, k.name, rules, ms)
+				figures := without
+				if rules {
+					figures = with
+				}
+				figures[i] = append(figures[i], ms)
+			}
+		}
+	}
+	for i, k := range kinds {
+		what := fmt.Sprintf("%s: CPU of the API server for create, %d status writes, update, delete; direct has no rules in the CRDs", k.name, statusWrites)
+		s.report.Add(s.name, what, "ms", with[i], without[i], ratioAtMost(1.1))
+	}
+	return nil
+}
+
+// replaceCRDs deletes the CRDs, and installs them with their rules or without. It returns when the API server has come to rest.
+func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
+	if err := s.client.DeleteAllOf(ctx, &apiextensionsv1.CustomResourceDefinition{}); err != nil {
+		return fmt.Errorf("deleting CRDs: %w", err)
+	}
+	err := s.eventually(ctx, "the end of the CRDs", time.Minute, func(ctx context.Context) error {
+		var list apiextensionsv1.CustomResourceDefinitionList
+		if err := s.client.List(ctx, &list); err != nil {
+			return err
+		}
+		if n := len(list.Items); n > 0 {
+			return fmt.Errorf("%d are left", n)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.installCRDs(ctx, rules); err != nil {
+		return err
+	}
+	return s.eventually(ctx, "the API server to come to rest", time.Minute, func(ctx context.Context) error {
+		before, err := s.apiServerCPU()
+		if err != nil {
+			return err
+		}
+		if err := pause(ctx, 2*time.Second); err != nil {
+			return err
+		}
+		if after, err := s.apiServerCPU(); err != nil || after-before > 0.4 {
+			return errors.Join(err, fmt.Errorf("it used %.1f s of CPU in two seconds", after-before))
+		}
+		return nil
+	})
+}
+
+// apiServerCPU is the processor time of the API server so far, in seconds.
+func (s *session) apiServerCPU() (float64, error) {
+	cpu, err := s.processes[0].cpuOfFamily()
+	return cpu["kube-apiserver"], err
+}
+
+// costOf returns the CPU of the API server for one object of a kind, in milliseconds.
+func (s *session) costOf(ctx context.Context, namespace string, k costKind, rules bool) (float64, error) {
+	if err := s.writeAll(ctx, k.make(namespace, costObjects), k); err != nil { // the first compiles
+		return 0, err
+	}
+	before, err := s.apiServerCPU()
+	if err != nil {
+		return 0, err
+	}
+	profiled := make(chan error, 1)
+	go func() { profiled <- s.profile(ctx, k.name, rules) }()
+	for i := range costObjects {
+		if err := s.writeAll(ctx, k.make(namespace, i), k); err != nil {
+			return 0, err
+		}
+	}
+	after, err := s.apiServerCPU()
+	return (after - before) * 1000 / costObjects, errors.Join(err, <-profiled)
+}
+
+// writeAll makes all writes of one object.
+func (s *session) writeAll(ctx context.Context, o client.Object, k costKind) error {
+	if err := s.client.Create(ctx, o); err != nil {
+		return fmt.Errorf("creating: %w", err)
+	}
+	for n := range statusWrites {
+		k.touch(o, n)
+		if err := s.client.Status().Update(ctx, o); err != nil {
+			return fmt.Errorf("writing the status: %w", err)
+		}
+	}
+	k.edit(o)
+	if err := s.client.Update(ctx, o); err != nil {
+		return fmt.Errorf("updating: %w", err)
+	}
+	if err := s.client.Delete(ctx, o); err != nil {
+		return fmt.Errorf("deleting: %w", err)
+	}
+	return nil
+}
+
+// profile writes a profile of the API server into the folder --profiles, if that is given.
+func (s *session) profile(ctx context.Context, kind string, rules bool) error {
+	if s.opts.Profiles == "" {
+		return nil
+	}
+	c, err := rest.HTTPClientFor(s.config)
+	if err != nil {
+		return fmt.Errorf("making client: %w", err)
+	}
+	url := fmt.Sprintf("%s/debug/pprof/profile?seconds=%.0f", s.config.Host, profiledFor.Seconds())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return fmt.Errorf("profiling: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("profiling: %w", err)
+	}
+	path := filepath.Join(s.opts.Profiles, fmt.Sprintf("%s-rules-%t.pprof", kind, rules))
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("writing profile: %w", err)
+	}
+	return nil
+}
