@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagsBegin and flagsEnd are around the table of flags in docs/gateway.md.
+// flagsBegin and flagsEnd are around the table of flags in docs/gateway-flags.md.
 const flagsBegin, flagsEnd = "<!-- flags: generated -->\n", "<!-- end -->"
 
-// TestFlagReference holds the table of flags in docs/gateway.md to the program.
+// TestFlagReference holds the table of flags in docs/gateway-flags.md to the program.
 func TestFlagReference(t *testing.T) {
-	const path = "../../../docs/gateway.md"
+	const path = "../../../docs/gateway-flags.md"
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
