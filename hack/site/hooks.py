@@ -28,12 +28,13 @@ def page_of(path):
     if path in AT_ROOT:
         return AT_ROOT[path]
     page = path.removeprefix("docs/")
-    return page if path.startswith("docs/") and "/" not in page and page.endswith(".md") else None
+    return page if path.startswith("docs/") and page.endswith(".md") else None
 
 
 def on_page_markdown(markdown, page, config, files):
     at_root = {v: k for k, v in AT_ROOT.items()}
-    folder = "" if page.file.src_uri in at_root else "docs"
+    here = posixpath.dirname(page.file.src_uri)
+    folder = "" if page.file.src_uri in at_root else posixpath.join("docs", here)
 
     def link(match):
         text, destination = match.groups()
@@ -46,11 +47,11 @@ def on_page_markdown(markdown, page, config, files):
             if not (ROOT / path).exists():
                 raise PluginError(f"{page.file.src_uri}: there is no {path}")
             return f"[{text}]({SOURCE}{path}{hash_}{anchor})"
-        return f"[{text}]({target}{hash_}{anchor})"
+        return f"[{text}]({posixpath.relpath(target, here)}{hash_}{anchor})"
 
     def named(match):
         target = page_of(match.group(1))
-        return f"[{title(target)}]({target})" if target and files.get_file_from_path(target) else match.group(0)
+        return f"[{title(target)}]({posixpath.relpath(target, here)})" if target and files.get_file_from_path(target) else match.group(0)
 
     def title(target):
         return titles(config.nav).get(target, target)
