@@ -109,9 +109,7 @@ func (s *step) release(all bool) {
 			if s.plan.Schedule == nil {
 				s.plan.Schedule = map[string]time.Time{}
 			}
-			at := s.in.Now.Add(deletionDelay(s.spec))
-			s.plan.Schedule[name] = at
-			s.lookAt(at)
+			s.plan.Schedule[name] = s.in.Now.Add(deletionDelay(s.spec)) // the change of the cluster leads to the next look
 		case !s.in.Now.Before(c.DeleteAfter):
 			s.plan.Delete = append(s.plan.Delete, name)
 		default:
