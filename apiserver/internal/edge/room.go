@@ -268,6 +268,21 @@ func Hold(ctx context.Context, n int64) error {
 	return v.hold(ctx, n)
 }
 
+// Room returns how many bytes an answer of which so many copies are held may have now: most, or a few if others hold so much that most does not fit.
+// Callers that hold little get room for these.
+func Room(ctx context.Context, copies, most int) int {
+	v, ok := ctx.Value(visitKey{}).(*Visit)
+	if !ok {
+		return most
+	}
+	v.room.mu.Lock()
+	defer v.room.mu.Unlock()
+	if v.room.fits(v, int64(copies*most)) {
+		return most
+	}
+	return littleBytes / 2 / copies
+}
+
 // Shrink releases the bytes that the call of ctx holds beyond n.
 func Shrink(ctx context.Context, n int64) {
 	if v, ok := ctx.Value(visitKey{}).(*Visit); ok {

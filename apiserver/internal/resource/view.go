@@ -17,6 +17,14 @@ import (
 // maxBasicAnnotation is the size in bytes up to which the BASIC view keeps the value of an annotation.
 const maxBasicAnnotation = 1024
 
+// copiesOf returns how often the bytes of objects are held for an answer: gRPC needs a second copy, for the response.
+func copiesOf(rest *document.Exchange) int {
+	if rest == nil {
+		return 2
+	}
+	return 1
+}
+
 // answer puts items into the field of a response for objects of the kind, encoded for the transport of the call.
 func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
 	if len(items) == 0 {
@@ -32,11 +40,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 		}
 		size += len(encoded[n]) + 16
 	}
-	copies := int64(1) // the kept bytes; gRPC needs a second copy, for the response
-	if rest == nil {
-		copies = 2
-	}
-	if err := edge.Hold(ctx, copies*int64(size)); err != nil {
+	if err := edge.Hold(ctx, int64(copiesOf(rest)*size)); err != nil {
 		return err
 	}
 	if rest != nil {

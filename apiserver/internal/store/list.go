@@ -53,8 +53,10 @@ type ListOptions struct {
 	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
 	OrderBy Order
-	// Size of an item in the answer. A page ends before it has more than MaxPageBytes, but not before its first item. Nil means that it does not.
+	// Size of an item in the answer. A page ends before it has more than Bytes, but not before its first item. Nil means that it does not.
 	Size func(*Item) int
+	// Bytes of a page. Zero means MaxPageBytes.
+	Bytes int
 }
 
 // Page is one answer of List.
@@ -114,7 +116,7 @@ func (o *ListOptions) fits(places []place) int {
 	}
 	bytes := 0
 	for n, p := range places {
-		if bytes += o.Size(p.item); n > 0 && bytes > MaxPageBytes {
+		if bytes += o.Size(p.item); n > 0 && bytes > cmp.Or(o.Bytes, MaxPageBytes) {
 			return n
 		}
 	}
