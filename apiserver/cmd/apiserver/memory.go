@@ -76,6 +76,6 @@ func (o *Options) readMemory() error {
 // apply has the garbage collector keep below the limit, with some room for what it does not count.
 func (m memory) apply() {
 	if m.limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(m.limit / 10 * 9)
+		debug.SetMemoryLimit(m.limit / 20 * 17)
 	}
 }
