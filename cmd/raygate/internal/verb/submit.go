@@ -67,6 +67,7 @@ it did not run or it is not known how it ended, 130 interrupted, 2 wrong use.`,
 
   # As a manifest, to be kept
   raygate submit --name train --dry-run=client -o yaml -- 'python prepare.py && python train.py'`,
+		Args: onlyBehindDashes,
 		RunE: run(flags, c.run),
 	}
 	f := cmd.Flags()
@@ -100,6 +101,14 @@ it did not run or it is not known how it ended, 130 interrupted, 2 wrong use.`,
 	f.StringVarP(&c.output.Form, "output", "o", "yaml", "form of the RayJob that --dry-run prints: yaml, json or name")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
+}
+
+// onlyBehindDashes refuses words in front of --, which are no part of the command.
+func onlyBehindDashes(cmd *cobra.Command, args []string) error {
+	if n := cmd.ArgsLenAtDash(); n > 0 {
+		return fmt.Errorf("%q before -- has no meaning; put the command behind --, and name the working directory by --working-dir", args[:n])
+	}
+	return nil
 }
 
 // newClusterFlags make no sense for a cluster that runs.
