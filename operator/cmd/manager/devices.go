@@ -41,7 +41,7 @@ const registrationPeriod = 10 * time.Second
 
 // DeviceOptions configure the support for shared accelerators.
 type DeviceOptions struct {
-	// Registry is a file with families of devices, or "shipped"; empty turns device admission off.
+	// Registry is a file with device families, or "shipped"; empty turns device admission off.
 	Registry string
 	// Quota enforces limits.<resource> of ResourceQuotas for Pods.
 	Quota bool
