@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// validateSpec looks for broken rules. A service that has begun is refused only for those that no operator can act against.
+// validate validates the spec. A running service is rejected only for rules without which no operator can work.
 func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	errs := validation.Refused(validation.Create(s.service, r.config.Validation).Errors, len(s.used()) > 0)
 	if len(errs) == 0 {
@@ -28,7 +28,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 	return reconcile.Outcome{}, nil
 }
 
-// eventInvalid tells of broken rules. KubeRay looks at the metadata first.
+// eventInvalid reports broken rules. As in KubeRay, rules about the metadata take precedence.
 func eventInvalid(rs *rayv1.RayService, errs field.ErrorList, summary string) report.Event {
 	reason := "InvalidRayServiceSpec"
 	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, "metadata") }) {
