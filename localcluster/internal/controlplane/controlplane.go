@@ -36,8 +36,8 @@ type Options struct {
 	// Unsafe disables fsync in etcd: several times faster, but data may be lost if the machine (not the process) stops.
 	Unsafe bool
 
-	// Egress is the Unix socket through which the API server reaches Pods, nodes
-	// and Services, by HTTP CONNECT; empty means that it dials them itself.
+	// Egress is the Unix socket through which the API server reaches Pods, nodes and Services, by HTTP CONNECT. Empty means direct
+	// connections.
 	Egress string
 
 	// AuditPolicy is the path of an audit policy for logs/audit.log; empty disables the audit log.
