@@ -8,16 +8,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// scrapeTimeout bounds the read of the cache. It is only reached while the cache is not synced.
+// scrapeTimeout limits the read from the cache. It is reached only while the cache is not synced.
 const scrapeTimeout = 5 * time.Second
 
-// collector is what the collectors of all kinds have in common. They list the objects when they are scraped.
+// collector is shared by the collectors of all kinds. They list the objects at each scrape.
 type collector struct {
 	reader client.Reader // must be a cache
 	descs  []*prometheus.Desc
 }
 
-// desc describes a metric about an object, which its labels begin with.
+// desc describes a metric about an object; its labels start with those of the object.
 func (c *collector) desc(name, help string, labels ...string) *prometheus.Desc {
 	d := prometheus.NewDesc(name, help, append([]string{"name", "namespace", "uid"}, labels...), nil)
 	c.descs = append(c.descs, d)
@@ -31,7 +31,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// list reads all objects, and reports false, here and in a metric, if it cannot.
+// list reads all objects. After an error it returns false and reports the error as an invalid metric.
 func (c *collector) list(ch chan<- prometheus.Metric, list client.ObjectList) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (c *collector) list(ch chan<- prometheus.Metric, list client.ObjectList) bo
 	return err == nil
 }
 
-// gauge is a metric about an object.
+// gauge returns a metric about an object.
 func gauge(d *prometheus.Desc, value float64, o client.Object, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{o.GetName(), o.GetNamespace(), string(o.GetUID())}, labels...)...)
 }
