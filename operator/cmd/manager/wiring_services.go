@@ -56,7 +56,7 @@ func rayServiceSettings(o *Options) rayservice.Config {
 	}
 }
 
-// probe is how to reach proxies of Ray Serve.
+// probe returns the way to connect to proxies of Ray Serve.
 func probe(o *Options) (dashboards.Probe, error) {
 	if !o.UseKubernetesProxy {
 		return dashboards.ProbeDirect(headpod.NewTransport(o.Config.Host)), nil
@@ -72,7 +72,7 @@ func probe(o *Options) (dashboards.Probe, error) {
 	return dashboards.ProbeProxied(server, transport), nil
 }
 
-// cached is what the cache holds of each kind that it does not hold in full.
+// cached returns the restrictions of the cache by kind.
 func cached() map[client.Object]cache.ByObject {
 	by := raycluster.CacheByObject()
 	maps.Copy(by, rayservice.CacheByObject())
