@@ -155,7 +155,7 @@ func await(t *testing.T, what string, check func() error) {
 	t.Fatalf("waiting for %s: %v", what, err)
 }
 
-// bundles are the CAs that the API server has for each of ours.
+// bundles returns the CAs in the API server for each of the operator's objects.
 func bundles(t *testing.T, c client.Client) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}

@@ -1,4 +1,4 @@
-// Package config carries the registrations of device admission, so that the operator can put them back as they were installed.
+// Package config embeds the registrations of device admission, so that the operator can restore them.
 package config
 
 import (
@@ -13,11 +13,11 @@ import (
 //go:embed components/device-admission/mutating_patch.yaml components/device-admission/validating_patch.yaml
 var devices embed.FS
 
-// namespace is that of the manifests.
+// namespace is the namespace in the manifests.
 const namespace = "raygate-system"
 
-// DeviceWebhook returns the webhook of device admission as its component registers it, for an operator in this namespace. The kind is "mutating" or
-// "validating".
+// DeviceWebhook returns the webhook of device admission as registered by its component, for an operator in this namespace. The
+// kind is "mutating" or "validating".
 func DeviceWebhook(kind, operatorNamespace string) (map[string]any, error) {
 	raw, err := devices.ReadFile("components/device-admission/" + kind + "_patch.yaml")
 	if err != nil {
@@ -26,7 +26,7 @@ func DeviceWebhook(kind, operatorNamespace string) (map[string]any, error) {
 	if raw, err = yaml.ToJSON([]byte(strings.ReplaceAll(string(raw), namespace, operatorNamespace))); err != nil {
 		return nil, fmt.Errorf("decoding the %s webhook of device admission: %w", kind, err)
 	}
-	var patch []any // with integers as they are in objects of the API server
+	var patch []any // with the integer type of unstructured objects
 	if err := json.Unmarshal(raw, &patch); err != nil {
 		return nil, fmt.Errorf("decoding the %s webhook of device admission: %w", kind, err)
 	}

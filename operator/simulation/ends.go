@@ -13,7 +13,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// unfinished is what is not at its end yet; empty for nothing.
+// unfinished describes an object that has not reached its final state; empty if there is none.
 func (w *world) unfinished() string {
 	for _, o := range w.store.All(kindRayJob) {
 		if why := w.jobUnfinished(o.(*rayv1.RayJob)); why != "" {
@@ -69,7 +69,7 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 		}
 		return ""
 	case len(j.Spec.ClusterSelector) > 0 && w.clusterObject(j.Spec.ClusterSelector[rayv1.LabelCluster]).Name == "" && st.Message != "":
-		return "" // it says that there is no such cluster
+		return "" // its message reports the missing cluster
 	case j.Spec.SubmissionMode == rayv1.InteractiveMode && state == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && st.Message != "" && !w.runs(st.RayClusterName, st.JobId):
 		return "" // it waits for the job that the user has named
 	case j.Spec.SubmissionMode == rayv1.InteractiveMode && j.Spec.PreRunningDeadlineSeconds == nil:
@@ -82,7 +82,7 @@ func (w *world) jobUnfinished(j *rayv1.RayJob) string {
 	}
 }
 
-// runs reports whether Ray on a cluster has a job that has not ended.
+// runs reports whether Ray on a cluster has the job and the job has not ended.
 func (w *world) runs(cluster, id string) bool {
 	head := w.rays.of(cluster)
 	return head != nil && !head.final(id)
@@ -179,7 +179,7 @@ func (w *world) clusterUnfinished(rc *rayv1.RayCluster) string {
 	case rc.Status.State == rayv1.ClusterStateFailed:
 		return ""
 	case pods > want && rc.Spec.EnableInTreeAutoscaling != nil && *rc.Spec.EnableInTreeAutoscaling:
-		return "" // the autoscaler chooses which to remove
+		return "" // the autoscaler chooses the Pods to remove
 	case pods != want && controlledBy(rc, "RayJob") == "": // the Pods of a cluster that ends with its job are of no more interest
 		return fmt.Sprintf("has %d Pods of %d", pods, want)
 	case suspended && rc.Status.State != rayv1.ClusterStateSuspended:
@@ -190,7 +190,7 @@ func (w *world) clusterUnfinished(rc *rayv1.RayCluster) string {
 	return ""
 }
 
-// timedOut reports whether a service has given up, as its annotation asks.
+// timedOut reports whether a service has given up after the timeout in its annotation.
 func timedOut(rs *rayv1.RayService) bool {
 	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady)
 	return c != nil && c.Reason == rayv1.ReasonRayServiceInitializingTimeout
@@ -201,7 +201,7 @@ func isInitializing(rs *rayv1.RayService) bool {
 	return c == nil || c.Reason == rayv1.ReasonRayServiceInitializing
 }
 
-// never reports whether a service keeps its cluster whatever is edited.
+// never reports whether a service keeps its cluster regardless of edits.
 func never(rs *rayv1.RayService) bool {
 	u := rs.Spec.UpgradeStrategy
 	return u != nil && u.Type != nil && *u.Type == rayv1.RayServiceUpgradeNone
@@ -240,7 +240,7 @@ func invalidService(rs *rayv1.RayService) bool {
 	return len(rs.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers) == 0
 }
 
-// importPath is what tells the configurations of scenarios apart.
+// importPath returns the import path, which identifies the configuration of a scenario.
 func importPath(config string) string {
 	_, rest, _ := strings.Cut(config, "import_path: '")
 	path, _, _ := strings.Cut(rest, "'")

@@ -23,7 +23,7 @@ var (
 	kindCluster = rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
 )
 
-// clusterObject is a RayCluster; an empty one if there is none.
+// clusterObject returns a RayCluster, or an empty one if there is none.
 func (w *world) clusterObject(name string) *rayv1.RayCluster {
 	if rc, ok := w.store.Find(kindCluster, types.NamespacedName{Namespace: namespace, Name: name}).(*rayv1.RayCluster); ok {
 		return rc
@@ -31,23 +31,23 @@ func (w *world) clusterObject(name string) *rayv1.RayCluster {
 	return &rayv1.RayCluster{}
 }
 
-// rays are all instances of Ray, one for each head that runs.
+// rays contains the instances of Ray, one per running head.
 type rays struct {
 	world *world
 	mu    sync.Mutex
 	heads map[types.UID]*ray
-	// lost is when a cluster stopped to serve.
+	// lost is when a cluster stopped serving.
 	lost map[string]time.Time
 }
 
-// loses notes that a cluster stops to serve.
+// loses records that a cluster stops serving.
 func (r *rays) loses(cluster string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost[cluster] = time.Now()
 }
 
-// lately reports whether a cluster stopped to serve so short ago that the operator may not know.
+// lately reports whether a cluster stopped serving so recently that the operator may not have noticed.
 func (r *rays) lately(cluster string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *rays) lately(cluster string) bool {
 	return known && time.Since(at) < 15*time.Second
 }
 
-// lostOneOf reports whether a cluster that the text names lost its head a short time ago, as a reason for a warning.
+// lostOneOf reports whether a cluster that is named in the text recently lost its head, which explains a warning.
 func (r *rays) lostOneOf(text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,29 +67,29 @@ func (r *rays) lostOneOf(text string) bool {
 	return false
 }
 
-// ray is Ray since its head has started.
+// ray is the instance of Ray on one head.
 type ray struct {
 	*dashboardfake.Dashboard
 	world   *world
 	cluster string
 	pod     types.UID
-	broken  bool // applications of its image fail
+	broken  bool // its image has failing applications
 
 	started time.Time
 
 	mu      sync.Mutex
 	over    bool
-	resized time.Time // when all replicas are there
+	resized time.Time // when all replicas exist
 }
 
-// resizes reports whether replicas are still to come after a change of the capacity.
+// resizes reports whether replicas are still missing after a change of the capacity.
 func (h *ray) resizes() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return time.Now().Before(h.resized)
 }
 
-// skewed is a clock of another machine.
+// skewed is the clock of another machine.
 type skewed struct{ by time.Duration }
 
 func (s skewed) Now() time.Time                  { return time.Now().Add(s.by) }
@@ -133,7 +133,7 @@ func (r *rays) headGone(pod types.UID) {
 	r.world.log("Ray of %s is gone", head.cluster)
 }
 
-// of is Ray on a cluster; nil while there is none.
+// of returns the instance on a cluster; nil if there is none.
 func (r *rays) of(cluster string) *ray {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func (r *rays) of(cluster string) *ray {
 	return found
 }
 
-// on is Ray on a head Pod; nil while there is none.
+// on returns the instance on a head Pod; nil if there is none.
 func (r *rays) on(pod types.UID) *ray {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func (h *ray) gone() bool {
 	return h.over
 }
 
-// behind is Ray on the cluster to which a head Service leads; nil for none.
+// behind returns the instance on the cluster that a head Service selects; nil if there is none.
 func (r *rays) behind(service string) *ray {
 	svc, ok := r.world.store.Find(kindService, types.NamespacedName{Namespace: namespace, Name: service}).(*corev1.Service)
 	if !ok {
@@ -175,7 +175,7 @@ func (r *rays) connect(a dashboards.Address, _ dashboard.Token) (dashboard.Clien
 	return &connection{rays: r, service: service}, nil
 }
 
-// probe asks a proxy of Serve.
+// probe queries the proxy of Serve on a Pod.
 func (r *rays) probe(ctx context.Context, p dashboards.Pod) (bool, error) {
 	w := r.world
 	if err := wait(ctx, w.between("proxy "+p.Name, time.Millisecond, 50*time.Millisecond)); err != nil {
@@ -207,14 +207,15 @@ func away(call string) error {
 	return &dashboard.Error{Call: call, Kind: dashboard.ErrUnavailable, Cause: io.ErrUnexpectedEOF}
 }
 
-// connection is a client of the dashboard behind a head Service. dashboard.Client has the methods that the operator does not call.
+// connection is a client of the dashboard behind a head Service. The embedded dashboard.Client provides methods that the operator
+// never calls.
 type connection struct {
 	rays    *rays
 	service string
 	dashboard.Client
 }
 
-// call makes a call with all that may happen to it.
+// call makes a call with simulated delays and faults.
 func (c *connection) call(ctx context.Context, name string, changes bool, do func(*ray) error) error {
 	w := c.rays.world
 	if err := wait(ctx, w.between("dashboard "+c.service, time.Millisecond, 60*time.Millisecond)); err != nil {
@@ -310,7 +311,7 @@ func (c *connection) DeployServe(ctx context.Context, config json.RawMessage) er
 	return c.call(ctx, "DeployServe", true, func(h *ray) error { return h.deploy(ctx, config) })
 }
 
-// submit has Ray take a job, whoever submits it, and runs its entrypoint.
+// submit makes Ray accept a job from any submitter and run its entrypoint.
 func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error) {
 	if s.Entrypoint == entrypointRefused {
 		return "", &dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrInvalid, Code: 400, Message: "runtime_env is not valid"}
@@ -339,7 +340,7 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 			w.log("entrypoint of %s ends: %s", id, end)
 			message := "the end"
 			if w.chance("long "+id, 0.1) {
-				message = strings.Repeat("Traceback ", 2000) // as Ray does, with the end of the log
+				message = strings.Repeat("Traceback ", 2000) // like Ray, with the end of the log
 			}
 			h.Set(id, end, message)
 		})
@@ -352,7 +353,7 @@ func (h *ray) final(id string) bool {
 	return err != nil || status.Final()
 }
 
-// deploy hands a configuration to Serve. Applications that are as before go on; others take a while.
+// deploy sends a configuration to Serve. Unchanged applications keep running; others take a while.
 func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
 	if strings.Contains(string(config), "refused") {
 		return &dashboard.Error{Call: "DeployServe", Kind: dashboard.ErrInvalid, Code: 400, Message: "import_path: invalid"}
@@ -394,7 +395,7 @@ func (h *ray) deploy(ctx context.Context, config json.RawMessage) error {
 	return nil
 }
 
-// autoscale has the autoscaler of a cluster ask for workers, which applications need.
+// autoscale makes the autoscaler of a cluster request workers for its applications.
 func (w *world) autoscale(cluster string) {
 	w.after(w.between("autoscale "+cluster, time.Second, 10*time.Second), "autoscale "+cluster, func() {
 		w.store.Mutate("autoscaler", kindCluster, types.NamespacedName{Namespace: namespace, Name: cluster}, func(o client.Object) {
@@ -409,7 +410,7 @@ func (w *world) autoscale(cluster string) {
 	})
 }
 
-// serves reports whether there are applications and all of them run.
+// serves reports whether applications exist and all of them run.
 func (h *ray) serves() bool {
 	d, err := h.ServeDetails(context.Background())
 	if err != nil || len(d.Applications) == 0 {
@@ -423,7 +424,7 @@ func (h *ray) serves() bool {
 	return true
 }
 
-// status is that of a job.
+// status returns the status of a job.
 func (h *ray) status(id string) (dashboard.Status, error) {
 	j, err := h.GetJob(context.Background(), id)
 	if err != nil {

@@ -23,27 +23,27 @@ const (
 	imageB    = "ray:b"
 )
 
-// scenario is what a seed stands for: objects that a user creates, and steps of users, nodes, faults and operators.
+// scenario is what a seed generates: objects of a user, and steps of users, nodes, faults and operators.
 type scenario struct {
 	topic   string
 	objects []client.Object
 	steps   []step
 }
 
-// step is one thing that happens at a time.
+// step is one event at a given time.
 type step struct {
 	at   time.Duration
 	what string
 	do   func(w *world)
 }
 
-// span is when steps happen, and longest how long a fault lasts.
+// span is the period of the steps, and longest the maximum duration of a fault.
 const (
 	span    = 120 * time.Second
 	longest = 90 * time.Second
 )
 
-// newScenario draws a scenario. It depends on nothing but the seed.
+// newScenario generates a scenario. It depends only on the seed.
 func newScenario(seed uint64) *scenario {
 	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a simulation
 	s := &scenario{}
@@ -66,12 +66,12 @@ func newScenario(seed uint64) *scenario {
 	return s
 }
 
-// add adds a step at a time that is drawn.
+// add adds a step at a random time.
 func (s *scenario) add(r *rand.Rand, what string, do func(w *world)) {
 	s.steps = append(s.steps, step{time.Duration(r.Int64N(int64(span))), what, do})
 }
 
-// oneOf runs one of several functions, each by its weight.
+// oneOf runs one of several functions with a probability that is proportional to its weight.
 func oneOf(r *rand.Rand, choices ...choice) {
 	sum := 0
 	for _, c := range choices {
@@ -100,7 +100,7 @@ func clusterSpec(r *rand.Rand) rayv1.RayClusterSpec {
 
 func at(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
 
-// edit is a user who changes a spec. An object that is gone or going is left alone.
+// edit returns a step in which a user changes a spec. Objects that are gone or being deleted stay unchanged.
 func edit[T client.Object](gk schema.GroupKind, name string, change func(T)) func(*world) {
 	return func(w *world) {
 		w.store.Mutate(actorUser, gk, types.NamespacedName{Namespace: namespace, Name: name}, func(o client.Object) {
@@ -119,7 +119,7 @@ func remove(gk schema.GroupKind, name string) func(*world) {
 	}
 }
 
-// recreate deletes an object and makes it anew as soon as its name is free.
+// recreate returns a step that deletes an object and creates it again as soon as its name is free.
 func recreate(gk schema.GroupKind, name string, o client.Object) func(*world) {
 	return func(w *world) {
 		remove(gk, name)(w)
@@ -137,7 +137,7 @@ func recreate(gk schema.GroupKind, name string, o client.Object) func(*world) {
 	}
 }
 
-// disturb adds what others do: nodes, faults and the operator.
+// disturb adds steps of nodes, faults and the operator.
 func (s *scenario) disturb(r *rand.Rand) {
 	for range r.IntN(5) {
 		oneOf(r,
@@ -178,7 +178,7 @@ func (s *scenario) fault(r *rand.Rand) {
 	rate := k.rates[r.IntN(len(k.rates))]
 	lasts := time.Duration(r.Int64N(int64(longest)))
 	if (k.kind == faultPosts || k.kind == faultUnreach || k.kind == faultDashboard) && r.IntN(4) == 0 {
-		lasts = 10 * time.Minute // beyond all limits
+		lasts = 10 * time.Minute // longer than all limits
 	}
 	if k.kind == faultNodes && r.IntN(2) == 0 {
 		lasts = 5 * time.Minute // a cluster waits, while the one in use has a life of its own
@@ -186,7 +186,7 @@ func (s *scenario) fault(r *rand.Rand) {
 	s.add(r, fmt.Sprintf("%s (%.0f %%) for %s", k.kind, rate*100, lasts.Truncate(time.Second)), func(w *world) { w.begins(k.kind, "", rate, lasts) })
 }
 
-// onPod does something to one of the Pods of a type; to a submitter's without one.
+// onPod returns a step that acts on one Pod of a node type; an empty type selects submitters.
 func onPod(kind rayv1.RayNodeType, which int, do func(*nodes, *corev1.Pod)) func(*world) {
 	return func(w *world) {
 		var list []*corev1.Pod
@@ -201,21 +201,21 @@ func onPod(kind rayv1.RayNodeType, which int, do func(*nodes, *corev1.Pod)) func
 	}
 }
 
-// absent kills the operator and starts it later.
+// absent returns a step that kills the operator and starts it again after d.
 func absent(d time.Duration) func(*world) {
 	return func(w *world) {
 		version := w.op.version
 		w.op.stop()
 		w.begins("no operator", "", 1, d)
 		w.after(d, "the operator is back", func() {
-			if w.op.dead.Load() { // no other was started meanwhile
+			if w.op.dead.Load() { // no other operator was started meanwhile
 				w.op = startOperator(w, version)
 			}
 		})
 	}
 }
 
-// restart kills the operator and starts another, of the same version if none is given.
+// restart returns a step that kills the operator and starts another; an empty version means the same version.
 func restart(version string) func(*world) {
 	return func(w *world) {
 		if version == "" {

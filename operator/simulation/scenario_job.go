@@ -19,7 +19,7 @@ const (
 
 var kindCronJob = rayv1.GroupVersion.WithKind("RayCronJob").GroupKind()
 
-// job is a RayJob and what its user does.
+// job adds a RayJob and the actions of its user.
 func (s *scenario) job(r *rand.Rand) {
 	j := &rayv1.RayJob{ObjectMeta: at(demo), Spec: jobSpec(r)}
 	if r.IntN(8) == 0 && j.Spec.SubmissionMode != rayv1.SidecarMode {
@@ -66,7 +66,7 @@ func (s *scenario) suspendJob(r *rand.Rand, j *rayv1.RayJob) {
 	}
 }
 
-// spoilJob makes the spec invalid, and mostly valid again.
+// spoilJob makes the spec invalid, and usually valid again.
 func (s *scenario) spoilJob(r *rand.Rand) {
 	s.add(r, "the spec becomes invalid", edit(kindRayJob, demo, func(j *rayv1.RayJob) { j.Spec.BackoffLimit = new(int32(-1)) }))
 	if r.IntN(4) > 0 {
@@ -115,10 +115,10 @@ func jobSpec(r *rand.Rand) rayv1.RayJobSpec {
 	return spec
 }
 
-// entrypointRefused is one that Ray refuses.
+// entrypointRefused is an entrypoint that Ray rejects.
 const entrypointRefused = "refused"
 
-// deletionStrategy is one of either form.
+// deletionStrategy returns a strategy in one of the two forms.
 func deletionStrategy(r *rand.Rand, mode rayv1.JobSubmissionMode) *rayv1.DeletionStrategy {
 	policies := []rayv1.DeletionPolicyType{rayv1.DeleteNone, rayv1.DeleteCluster, rayv1.DeleteSelf, rayv1.DeleteWorkers}
 	if mode == rayv1.SidecarMode {
@@ -140,7 +140,7 @@ func deletionStrategy(r *rand.Rand, mode rayv1.JobSubmissionMode) *rayv1.Deletio
 	}}
 }
 
-// interact is a user who submits a job by hand and tells its id.
+// interact adds a user who submits a job by hand and sets its id.
 func (s *scenario) interact(r *rand.Rand) {
 	const id = "user-1"
 	s.add(r, "the user submits a job and tells its id", func(w *world) {
@@ -159,7 +159,7 @@ func (s *scenario) interact(r *rand.Rand) {
 	})
 }
 
-// deleteOwned deletes the first object of a kind that an object of another kind controls.
+// deleteOwned returns a step that deletes the first object of a kind whose controller has the kind owner.
 func deleteOwned(gk schema.GroupKind, owner string) func(*world) {
 	return func(w *world) {
 		for _, o := range w.store.All(gk) {

@@ -15,7 +15,7 @@ const (
 	config2 = "applications: [{name: shop, import_path: 'shop:two'}]"
 )
 
-// service is a RayService and what its user does.
+// service adds a RayService and the actions of its user.
 func (s *scenario) service(r *rand.Rand) {
 	rs := &rayv1.RayService{ObjectMeta: at(demo), Spec: rayv1.RayServiceSpec{
 		ServeConfigV2: config1, RayClusterSpec: clusterSpec(r), RayClusterDeletionDelaySeconds: new(int32(r.IntN(2) * 20)),
@@ -123,25 +123,25 @@ func (s *scenario) spoilService(r *rand.Rand, set func(func(*rayv1.RayServiceSpe
 	}
 }
 
-// newStrategy changes the strategy, and leaves the steps of the one before.
+// newStrategy returns an edit that changes the strategy type and drops the steps of the previous one.
 func newStrategy(kind rayv1.RayServiceUpgradeType) func(*rayv1.RayServiceSpec) {
 	return func(s *rayv1.RayServiceSpec) { s.UpgradeStrategy = &rayv1.RayServiceUpgradeStrategy{Type: &kind} }
 }
 
-// Configurations that are wrong: one that is no configuration, one that Ray refuses.
+// Invalid configurations: one that cannot be parsed, and one that Ray rejects.
 const (
 	configUnreadable = "applications: {"
 	configRefused    = "applications: [{name: shop, import_path: 'refused'}]"
 )
 
-// spoilConfig makes the configuration wrong, and then right again.
+// spoilConfig makes the configuration invalid, and later valid again.
 func (s *scenario) spoilConfig(r *rand.Rand, set func(func(*rayv1.RayServiceSpec)) func(*world)) {
 	wrong := []string{configUnreadable, configRefused}[r.IntN(2)]
 	s.add(r, "the configuration becomes wrong", set(func(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = wrong }))
 	s.steps = append(s.steps, step{span + 4, "the configuration becomes right", set(func(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = config1 })})
 }
 
-// failApplication has the application of the newest cluster fail, and mend itself later.
+// failApplication makes the application of the newest cluster fail and recover later.
 func failApplication(w *world) {
 	var newest *rayv1.RayCluster
 	for _, o := range w.store.All(kindCluster) {
@@ -167,7 +167,7 @@ func failApplication(w *world) {
 	w.after(lasts, "application", set(dashboardfake.Serving))
 }
 
-// waitForNodes is an upgrade whose new cluster finds no node for minutes, in which the head in use loses its memory.
+// waitForNodes adds an upgrade whose new cluster finds no node for minutes. Meanwhile the head in use loses its memory.
 func (s *scenario) waitForNodes(r *rand.Rand, upgrade func(*world)) {
 	begin := 30*time.Second + time.Duration(r.Int64N(int64(time.Minute)))
 	s.steps = append(s.steps,

@@ -1,4 +1,4 @@
-// Command image makes the archive of a container image out of a folder, with no container engine.
+// Command image creates the archive of a container image from a folder, without a container engine.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 func run(o options) error {
 	layerFile := o.out + ".layer"
 	defer os.Remove(layerFile)
-	// tar knows owners, links and modes of a whole system.
+	// tar preserves owners, links and modes of the whole tree.
 	tar := exec.Command("tar", "--numeric-owner", "--sort=name", "-C", o.root, "-cf", layerFile, ".")
 	tar.Stderr = os.Stderr
 	if err := tar.Run(); err != nil {

@@ -1,8 +1,6 @@
-// Command kube is etcd, kube-apiserver, kube-controller-manager,
-// kube-scheduler and kubectl in one executable. The name it is called with
-// (argv[0]) says which of them it is, so links of these names beside it are all
-// that is needed. One executable instead of five shares the code they have in
-// common: a fifth of the disk space and of the time to link.
+// Command kube contains etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl in one executable. The name in
+// argv[0] selects the program, so links with these names are sufficient. One executable shares the common code, which takes a
+// fifth of the disk space and link time of five executables.
 //
-// It contains no code of its own besides that choice.
+// It contains no other code of its own.
 package main

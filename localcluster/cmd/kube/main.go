@@ -18,9 +18,8 @@ func main() {
 	os.Exit(run(args))
 }
 
-// program tells which of the programs is wanted and the arguments it gets,
-// its own name first. The name is that of the link the process was started
-// through; a process started as "kube" names the program in its first argument.
+// program returns the name of the program to run and its arguments, the name first. The name comes from the link through which the
+// process was started. A process started as "kube" takes the name from its first argument.
 func program(argv []string) (string, []string) {
 	if len(argv) == 0 {
 		return "", nil

@@ -18,11 +18,11 @@ import (
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
-// programs holds what this executable can be, by the name it is called with.
-// Each gets its arguments with its own name first and returns the exit code.
+// programs maps names to the main functions of the programs. Each gets its arguments, its own name first, and returns the exit
+// code.
 var programs map[string]func(args []string) int
 
-// init fills programs: a literal would refer to itself through program.
+// init fills programs: a literal would be an initialization cycle through program.
 func init() {
 	programs = map[string]func(args []string) int{
 		"etcd": func(args []string) int {
@@ -33,7 +33,7 @@ func init() {
 		"kube-controller-manager": server(controllermanager.NewControllerManagerCommand),
 		"kube-scheduler":          server(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 		"kubectl": func(args []string) int {
-			os.Args = args // kubectl looks for its plugins by the global arguments
+			os.Args = args // kubectl uses the global arguments to find its plugins
 			if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 				kubectlutil.CheckErr(err)
 			}
@@ -42,8 +42,8 @@ func init() {
 	}
 }
 
-// server runs a component whose command is built by newCommand; only the wanted
-// command is built, because building one registers its metrics and flags.
+// server runs the command that newCommand builds. Only the selected command is built, because building one registers its metrics
+// and flags.
 func server(newCommand func() *cobra.Command) func([]string) int {
 	return func(args []string) int {
 		os.Args = args

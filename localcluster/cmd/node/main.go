@@ -1,4 +1,4 @@
-// Command node is kubelet and kube-proxy in one executable, for real nodes. Like cmd/kube, the name it is called with says which.
+// Command node contains kubelet and kube-proxy in one executable, for real nodes. As in cmd/kube, argv[0] selects the program.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command pause holds the namespaces of a Pod of a real node: it does nothing until it is ended.
+// Command pause holds the namespaces of a Pod on a real node: it does nothing until it is stopped.
 package main
 
 import (

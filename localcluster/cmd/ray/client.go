@@ -17,14 +17,14 @@ import (
 
 const requestTimeout = 60 * time.Second
 
-// client speaks to a dashboard.
+// client is a client of a dashboard.
 type client struct {
 	base   string
 	header http.Header
 	http   *http.Client
 }
 
-// details is what is used of a job's record.
+// details are the used fields of a job.
 type details struct {
 	Type         string  `json:"type"`
 	SubmissionID *string `json:"submission_id"`
@@ -38,7 +38,7 @@ func (d details) terminal() bool {
 	return d.Status == "SUCCEEDED" || d.Status == "FAILED" || d.Status == "STOPPED"
 }
 
-// httpClient goes through the proxy of the Pod when there is one.
+// httpClient returns a client that uses the proxy of the Pod, if there is one.
 func httpClient(e env) (*http.Client, error) {
 	proxy := http.ProxyFromEnvironment
 	if e.proxy != "" {
@@ -51,7 +51,7 @@ func httpClient(e env) (*http.Client, error) {
 	return &http.Client{Transport: &http.Transport{Proxy: proxy}}, nil
 }
 
-// connect prepares a client and asks for the version of the API, as the real command line does first.
+// connect returns a client after a request for the API version, with which the real command line starts too.
 func connect(ctx context.Context, e env, address string) (*client, error) {
 	if e.errs != nil {
 		return nil, e.errs
@@ -84,7 +84,7 @@ func connect(ctx context.Context, e env, address string) (*client, error) {
 
 func jobPath(id, rest string) string { return "/api/jobs/" + url.PathEscape(id) + rest }
 
-// call sends a request, body as JSON unless nil, and decodes the answer into out unless nil.
+// call sends a request and decodes the response into out. body is sent as JSON. Both may be nil.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -128,14 +128,15 @@ func (c *client) get(ctx context.Context, id string) (details, error) {
 	return d, err
 }
 
-// tail copies the log to out until the server closes the connection. An end without a closing handshake is an error.
+// tail copies the log to out until the server closes the connection. It returns an error if the connection ends without a closing
+// handshake.
 func (c *client) tail(ctx context.Context, id string, out io.Writer) error {
 	ws, _, err := websocket.Dial(ctx, c.base+jobPath(id, "/logs/tail"), &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: c.header})
 	if err != nil {
 		return fmt.Errorf("following the log: %w", err)
 	}
 	defer ws.CloseNow() //nolint:errcheck // the connection is given up
-	ws.SetReadLimit(-1) // a frame holds a line, however long
+	ws.SetReadLimit(-1) // a frame contains one line of any length
 	for {
 		_, data, err := ws.Read(ctx)
 		var closed websocket.CloseError

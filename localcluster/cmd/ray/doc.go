@@ -1,8 +1,8 @@
-// Command ray stands in for Ray's command line in the containers that the local cluster runs as processes: `ray job submit`, `status`,
-// `logs`, `stop`, `list` and `delete`, with the requests and exit codes of the real one. Nothing else of Ray is here.
+// Command ray replaces Ray's command line in containers that the local cluster runs as processes. It implements `ray job submit`,
+// `status`, `logs`, `stop`, `list` and `delete` with the requests and exit codes of the real command, and nothing else of Ray.
 //
-// Called as python or python3 it answers the one question that the script of a submitter asks with Python, whether a dashboard is healthy,
-// and hands everything else to the Python of this machine.
+// Called as python or python3, it answers the health check in the script of a submitter and passes all other calls to the
+// machine's Python.
 //
-// It is a program of its own, not a part of raygate-local, because a job starts it four times: it has to be small.
+// It is separate from raygate-local to stay small: each job starts it four times.
 package main

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// proxyVariable names the proxy through which a process of a simulated Pod sees the cluster: Services by name, and its own Pod as 127.0.0.1.
+// proxyVariable is the URL of the proxy for processes of a simulated Pod. The proxy resolves Services by name, and 127.0.0.1 to
+// the Pod itself.
 const proxyVariable = "RAYGATE_SIM_PROXY"
 
-// environment is the only reader of the environment.
+// environment reads all environment variables of this program.
 func environment() env {
 	e := env{proxy: os.Getenv(proxyVariable), path: filepath.SplitList(os.Getenv("PATH"))}
 	for _, name := range []string{"RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"} {
-		// Without a scheme it is the address of Ray itself, which head Pods have set; the dashboard is then found by other means.
+		// Without a scheme, the value is the address of Ray itself, which head Pods set; the dashboard address then comes from
+		// another source.
 		if v := os.Getenv(name); strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://") {
 			e.address = v
 			break
@@ -32,7 +34,7 @@ func environment() env {
 	return e
 }
 
-// readToken takes the token from the first source that has one.
+// readToken returns the token from the first source that has one.
 func readToken() (string, error) {
 	if v := os.Getenv("RAY_AUTH_TOKEN"); v != "" {
 		return v, nil

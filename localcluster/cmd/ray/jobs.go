@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// onJob is a command that needs a job and no more.
+// onJob returns a command whose only argument is a job.
 func onJob(e env, use, short string, do func(ctx context.Context, c *client, id string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1)}
 	address := addressFlag(cmd)
@@ -25,7 +25,7 @@ func onJob(e env, use, short string, do func(ctx context.Context, c *client, id 
 	return cmd
 }
 
-// printEnd says how a job stands. Only logs and lists go to standard output.
+// printEnd prints the state of a job to standard error. Only logs and lists go to standard output.
 func printEnd(id string, d details) {
 	message := ""
 	if d.Message != nil {
@@ -67,7 +67,7 @@ func logsCommand(e env) *cobra.Command {
 			return err
 		}
 		printEnd(id, d)
-		return nil // whatever has become of the job
+		return nil // for any result of the job
 	})
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the job has ended")
 	return cmd

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of the simulated Ray.
+// version is the version of the simulated Ray.
 const version = "2.55.0"
 
 func main() {
@@ -22,7 +22,7 @@ func main() {
 	os.Exit(run(ctx, os.Args, environment()))
 }
 
-// env is what the program reads from its environment.
+// env contains the values from the environment.
 type env struct {
 	address string            // overrides --address when not empty
 	headers map[string]string // added to every request
@@ -32,7 +32,7 @@ type env struct {
 	errs    error
 }
 
-// exitError ends the program with a code; what happened has been printed already.
+// exitError ends the program with this exit code; the error has been printed already.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// healthURL is in the one-liner by which a submitter asks whether a dashboard is healthy, or the one argument of that. agentURL is the same for
-// the agent of its Pod, which nothing simulates: a head without one is as healthy as its dashboard.
+// healthURL matches the dashboard URL in a submitter's health check, which is the last argument or part of it. agentURL matches
+// the URL of the Pod's agent, which is not simulated: its check always succeeds.
 var (
 	healthURL = regexp.MustCompile(`https?://[^\s'"\\)]+/api/gcs_healthz`)
 	agentURL  = regexp.MustCompile(`^http://localhost:\d+/api/local_raylet_healthz$`)
 )
 
-// python answers the probe, and is the Python of this machine for all else.
+// python answers health checks, and runs the machine's Python for everything else.
 func python(ctx context.Context, name string, args []string, e env) int {
 	if (len(args) == 2 || len(args) == 3) && args[0] == "-c" {
 		if agentURL.MatchString(args[len(args)-1]) {
@@ -70,7 +70,7 @@ func probe(ctx context.Context, e env, url string) error {
 	return nil
 }
 
-// elsewhere finds a program on the path that is not this one; empty when there is none.
+// elsewhere returns the path of another program of this name on path, or "" if there is none.
 func elsewhere(name string, path []string) string {
 	self, err := os.Executable()
 	if err != nil {

@@ -137,7 +137,7 @@ func TestStop(t *testing.T) {
 	if _, errs, code := m.ray(t, "stop", a, "j"); code != 0 || m.head.Jobs()[0].Status != raysim.Stopped {
 		t.Errorf("%d %s; job %s", code, errs, m.head.Jobs()[0].Status)
 	}
-	// Who waits for a job that is stopped has not failed.
+	// Waiting for a job that is stopped is not a failure.
 	done := make(chan int, 1)
 	go func() {
 		_, _, code := m.ray(t, "submit", a, "--submission-id=k", "--", "sleep", "300")

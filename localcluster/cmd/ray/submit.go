@@ -114,7 +114,7 @@ func (o submitOptions) body(args []string) (map[string]any, error) {
 	return body, nil
 }
 
-// environment returns the runtime environment: that of the file, then that of the JSON, then the working directory.
+// environment merges the runtime environment from the file, the JSON and the working directory, in this order.
 func (o submitOptions) environment() (map[string]any, error) {
 	env := map[string]any{}
 	if o.envFile != "" {
@@ -139,7 +139,7 @@ func (o submitOptions) environment() (map[string]any, error) {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./-]+$`)
 
-// join makes one command line of words, for a POSIX shell.
+// join quotes words for a POSIX shell and joins them.
 func join(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

@@ -57,7 +57,7 @@ after which "generation" in DIR/ready is one more.`,
 	return cmd
 }
 
-// optional parts; without nodes there is no ray either.
+// optional are the parts that can be left out. Without nodes there is no ray part either.
 var optional = []string{"scheduler", "controller-manager", "nodes", "ray"}
 
 // ready is what DIR/ready contains.
@@ -177,7 +177,7 @@ func (s *serving) start(ctx context.Context) (err error) {
 	return err
 }
 
-// stop ends all that start started. The context of start must have ended.
+// stop ends the parts that start started. The context of start must have ended.
 func (s *serving) stop() {
 	if s.wait != nil {
 		s.wait()
@@ -188,7 +188,7 @@ func (s *serving) stop() {
 	s.group.StopAll(s.out.printf)
 }
 
-// untilEnd does what signals ask for until ctx ends or a part crashes.
+// untilEnd handles signals until ctx ends or a part crashes.
 func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) error {
 	for {
 		select {
@@ -215,8 +215,7 @@ func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) 
 	}
 }
 
-// startOnFreePorts tries again with other ports when somebody, another test for
-// example, was quicker to take one of ours.
+// startOnFreePorts retries with other ports if another process, such as a parallel test, takes a chosen port first.
 func (s *serving) startOnFreePorts(ctx context.Context) error {
 	o := s.options
 	for attempt := 1; ; attempt++ {
@@ -259,12 +258,12 @@ func (s *serving) startOnFreePorts(ctx context.Context) error {
 		s.out.printf("%v; trying other ports", err)
 		s.group.StopAll(s.out.printf)
 		for len(s.group.Crashes()) > 0 {
-			<-s.group.Crashes() // of the attempt before
+			<-s.group.Crashes() // from the previous attempt
 		}
 	}
 }
 
-// stopped: an error that comes from being asked to stop is none.
+// stopped drops an error that results from a requested stop.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // see above
@@ -280,9 +279,8 @@ func tellCrash(out *progress, part *proc.Process) {
 	out.printf("stopping the rest")
 }
 
-// watchParent calls stop when the parent is gone. Standard input, if a pipe, is
-// watched too: it also tells of the end of a process further up that keeps the
-// other end.
+// watchParent calls stop when the parent process ends. If standard input is a pipe, it also calls stop when the pipe is closed,
+// which detects the end of a process further up.
 func watchParent(stop func()) {
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		go func() {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writeEnv writes the file that a user's shell reads.
+// writeEnv writes the settings file for the user's shell.
 func (r *runner) writeEnv() error {
 	http, grpc := r.addresses()
 	text := envFile(r.cp.Kubeconfig, http, grpc, r.paths.k8s(), r.paths.bin)
@@ -16,8 +16,7 @@ func (r *runner) writeEnv() error {
 	return nil
 }
 
-// envFile is the text of that file, for POSIX shells. Reading it twice adds the
-// folders to PATH once.
+// envFile returns the content of that file for POSIX shells. Sourcing it twice adds the folders to PATH only once.
 func envFile(kubeconfig, http, grpc string, path ...string) string {
 	var b strings.Builder
 	b.WriteString("# Settings of the local cluster, to be read by a shell: . .local/env\n")
@@ -30,5 +29,5 @@ func envFile(kubeconfig, http, grpc string, path ...string) string {
 	return b.String()
 }
 
-// quote makes one word of s for a POSIX shell.
+// quote quotes s as one word for a POSIX shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

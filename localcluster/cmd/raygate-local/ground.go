@@ -22,13 +22,13 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/simnode"
 )
 
-// How many processes run at a time: containers, and entrypoints of jobs. What is over waits.
+// Maximum numbers of processes at a time: containers, and entrypoints of jobs. Further ones wait.
 const (
 	maxContainers  = 256
 	maxEntrypoints = 256
 )
 
-// ground is what the simulated nodes stand on: the network of their Pods, and what of Pods is real.
+// ground contains the network of the simulated Pods and the runtime of their real processes.
 type ground struct {
 	paths    paths
 	out      *progress
@@ -42,7 +42,7 @@ type ground struct {
 	proxy    *podnet.Proxy
 }
 
-// newGround listens for the API server, which is started afterwards and finds nobody before settle.
+// newGround listens for the API server, which starts later. Connections fail until settle is called.
 func newGround(p paths, out *progress) (*ground, error) {
 	if !exists(filepath.Join(p.standIns(), "ray")) {
 		return nil, errors.New("not built yet: bin/standins/ray; run: make localcluster")
@@ -68,7 +68,7 @@ func newGround(p paths, out *progress) (*ground, error) {
 	return g, nil
 }
 
-// socket is for controlplane.Options; a nil ground has none.
+// socket returns the value for controlplane.Options; "" if ground is nil.
 func (g *ground) socket() string {
 	if g == nil {
 		return ""
@@ -76,7 +76,7 @@ func (g *ground) socket() string {
 	return g.egress.Addr().String()
 }
 
-// settle makes the Pods of sim real, as far as they are that here.
+// settle runs the supported containers of Pods of sim as real processes.
 func (g *ground) settle(cfg *rest.Config, sim *simnode.Simulator) error {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -116,7 +116,7 @@ func (g *ground) settle(cfg *rest.Config, sim *simnode.Simulator) error {
 	return nil
 }
 
-// close ends all processes. A nil ground has none.
+// close ends all processes. It may be called on nil.
 func (g *ground) close() {
 	if g == nil {
 		return
@@ -136,7 +136,7 @@ func (g *ground) close() {
 
 var errNoPod = errors.New("no Pod has this address")
 
-// Endpoint is for podnet.Hosts.
+// Endpoint implements podnet.Hosts.
 func (g *ground) Endpoint(ctx context.Context, addr netip.AddrPort) (podnet.Endpoint, error) {
 	if addr.Port() == kubelet.Port && g.sim.IsNode(addr.Addr().String()) {
 		return g.kubelet.Serve, nil
@@ -148,30 +148,30 @@ func (g *ground) Endpoint(ctx context.Context, addr netip.AddrPort) (podnet.Endp
 	return g.runtime.Endpoint(ctx, p, addr.Port())
 }
 
-// Service is for podnet.Hosts.
+// Service implements podnet.Hosts.
 func (g *ground) Service(ctx context.Context, namespace, name string, port uint16) (netip.AddrPort, error) {
 	return g.services.Service(ctx, namespace, name, port)
 }
 
-// ServiceAt is for podnet.Hosts.
+// ServiceAt implements podnet.Hosts.
 func (g *ground) ServiceAt(ctx context.Context, addr netip.AddrPort) (netip.AddrPort, error) {
 	return g.services.ServiceAt(ctx, addr)
 }
 
-// Pod is for kubelet.Pods.
+// Pod implements kubelet.Pods.
 func (g *ground) Pod(namespace, name string) *corev1.Pod { return g.sim.Pod(namespace, name) }
 
-// Logs is for kubelet.Pods.
+// Logs implements kubelet.Pods.
 func (g *ground) Logs(ctx context.Context, p *corev1.Pod, o *corev1.PodLogOptions, stdout, stderr io.Writer) error {
 	return g.runtime.Logs(ctx, p, o, stdout, stderr)
 }
 
-// Exec is for kubelet.Pods.
+// Exec implements kubelet.Pods.
 func (g *ground) Exec(ctx context.Context, p *corev1.Pod, container string, o podrun.ExecOptions) error {
 	return g.runtime.Exec(ctx, p, container, o)
 }
 
-// Dial is for kubelet.Pods.
+// Dial implements kubelet.Pods.
 func (g *ground) Dial(ctx context.Context, p *corev1.Pod, port uint16) (net.Conn, error) {
 	endpoint, err := g.runtime.Endpoint(ctx, p, port)
 	if err != nil {
@@ -182,8 +182,8 @@ func (g *ground) Dial(ctx context.Context, p *corev1.Pod, port uint16) (net.Conn
 	return here, nil
 }
 
-// pods has a folder per Pod of which something is real.
+// pods returns the folder with one folder per Pod that has real processes.
 func (p paths) pods() string { return filepath.Join(p.data, "pods") }
 
-// standIns has the programs that stand in for those of Ray's image.
+// standIns returns the folder of the programs that replace those of Ray's image.
 func (p paths) standIns() string { return filepath.Join(p.bin, "standins") }

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errTold ends the program with code 1; what happened has been printed already.
+// errTold ends the program with code 1; the error has been printed already.
 var errTold = errors.New("told already")
 
 func main() {
-	// A second signal does not cut the clean stop short; that is bounded anyway.
+	// A second signal does not interrupt the clean stop, whose duration is limited.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	if err := command().ExecuteContext(ctx); err != nil {

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// paths says where the programs lie and where data go.
+// paths contains the folders of programs and data.
 type paths struct {
 	root string // of the repository
 	bin  string // the programs; bin/k8s below it has those of Kubernetes
 	data string
 }
 
-// findPaths takes bin from where this program lies, and the rest from there;
-// data, when not empty, is used instead of .local.
+// findPaths derives the paths from the location of this program. data, unless empty, replaces .local.
 func findPaths(data string) (paths, error) {
 	self, err := os.Executable()
 	if err == nil {
@@ -48,7 +47,7 @@ func (p paths) state() string          { return filepath.Join(p.data, "state.jso
 func (p paths) env() string            { return filepath.Join(p.data, "env") }
 func (p paths) log(part string) string { return filepath.Join(p.data, "logs", part+".log") }
 
-// downCommand is what a user types to stop the run of this folder.
+// downCommand returns the command that stops the run of this folder.
 func (p paths) downCommand() string {
 	if p.data == filepath.Join(p.root, ".local") {
 		return "make down"
@@ -56,10 +55,10 @@ func (p paths) downCommand() string {
 	return filepath.Join(p.bin, "raygate-local") + " down --dir " + p.data
 }
 
-// kubernetesPrograms are the links beside the multi-call program that are used.
+// kubernetesPrograms are the used links to the multi-call program.
 var kubernetesPrograms = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// missing is an error that names what has not been built, and how to build it.
+// missing returns an error that lists the programs that are not built, and how to build them.
 func (p paths) missing(withRaygate bool) error {
 	var local, ours []string
 	for _, name := range kubernetesPrograms {

@@ -19,7 +19,7 @@ func (p *progress) printf(format string, args ...any) {
 	fmt.Fprintf(p.out, "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// plain prints text as it is.
+// plain prints text without the time.
 func (p *progress) plain(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

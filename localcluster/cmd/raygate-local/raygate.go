@@ -23,11 +23,11 @@ func (r *runner) installCRDs(ctx context.Context) error {
 	return crds.Install(ctx, r.cp.Config, dir, func(name string) { r.out.printf("  %s", name) })
 }
 
-// startRaygate starts the operator and the gateway side by side and waits for both.
+// startRaygate starts the operator and the gateway in parallel and waits for both.
 func (r *runner) startRaygate(ctx context.Context) error {
 	local := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", r.ports[name]) }
 	r.out.printf("starting the operator and the gateway")
-	// Their own stop takes longest: requests and reconciles are brought to an end.
+	// They need the longest grace period, because they finish requests and reconciles.
 	const grace = 4 * time.Second
 	operator, err := r.group.Start(proc.Spec{
 		Name: "raygate-operator", Path: r.paths.operator(), Log: r.paths.log("raygate-operator"),
@@ -36,7 +36,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--metrics-bind-address=" + local(portOperatorMetrics),
 			"--health-probe-bind-address=" + local(portOperatorProbes),
 			"--leader-elect=false",
-			"--use-kubernetes-proxy", // the API server reaches Pods, programs of this machine do not
+			"--use-kubernetes-proxy", // the API server reaches Pods; programs on this machine do not
 			"--feature-gates=RayCronJob=true",
 		},
 	}, controlplane.LayerPrograms, grace)

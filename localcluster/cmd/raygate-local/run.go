@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/simnode"
 )
 
-// Names of the listeners, in the ports file and to the user.
+// Names of the listeners in the ports file and in messages.
 const (
 	portAPIServer       = "API server"
 	portEtcd            = "etcd"
@@ -61,10 +61,10 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
 }
 
-// maxRealNodes is what one machine carries, each with a kubelet and a containerd.
+// maxRealNodes limits the real nodes of one machine. Each node runs a kubelet and a containerd.
 const maxRealNodes = 8
 
-// checkNodes refuses a number of nodes before anything is started for it.
+// checkNodes rejects a negative number of nodes before anything starts.
 func checkNodes(n int) error {
 	if n < 0 {
 		return fmt.Errorf("--nodes: %d is negative", n)
@@ -72,7 +72,7 @@ func checkNodes(n int) error {
 	return nil
 }
 
-// check finds the folders, and refuses options that cannot work.
+// check finds the folders and rejects invalid options.
 func (o *runOptions) check() (paths, error) {
 	if err := checkNodes(o.nodes); err != nil {
 		return paths{}, err
@@ -80,7 +80,7 @@ func (o *runOptions) check() (paths, error) {
 	if o.realNodes < 0 || o.realNodes > maxRealNodes {
 		return paths{}, fmt.Errorf("--real-nodes: %d is not between 0 and %d", o.realNodes, maxRealNodes)
 	}
-	if o.realNodes > 0 { // they are all there is
+	if o.realNodes > 0 { // real nodes replace the simulated ones
 		o.nodes, o.simulate = 0, false
 	}
 	p, err := findPaths(o.dir)
@@ -102,7 +102,7 @@ func runCommand() *cobra.Command {
 	return cmd
 }
 
-// run holds the lock while it works; that is how others know that it runs.
+// run holds the lock while it works. Other commands use the lock to detect a running cluster.
 func run(ctx context.Context, o runOptions) error {
 	p, err := o.check()
 	if err != nil {
@@ -132,9 +132,9 @@ type runner struct {
 	ports ports.Table
 	cp    *controlplane.ControlPlane
 	sim   *simnode.Simulator
-	// ground is nil when nothing is to run on this machine.
+	// ground is nil if no containers run on this machine.
 	ground *ground
-	// stopNodes removes what real nodes have made, after their parts have ended.
+	// stopNodes removes what real nodes created, after their processes have ended.
 	stopNodes func() error
 }
 
@@ -194,7 +194,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 }
 
-// stop ends everything in reverse order and tells how long it took.
+// stop ends all parts in reverse order and prints how long that took.
 func (r *runner) stop(wait *func()) error {
 	begin := time.Now()
 	(*wait)()
@@ -210,7 +210,7 @@ func (r *runner) stop(wait *func()) error {
 	return nil
 }
 
-// start starts the parts in order. wait is set to what ends with ctx only.
+// start starts the parts in order. It sets wait to a function that waits for the parts that end only with ctx.
 func (r *runner) start(ctx context.Context, wait *func()) error {
 	if err := r.choosePorts(); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (r *runner) startControlPlane(ctx context.Context) (err error) {
 	return r.writeEnv()
 }
 
-// startNodes starts the real nodes, if any are asked for, and what stands in for Pods and nodes. wait is set as that of start.
+// startNodes starts the real nodes, if any, and the simulation of Pods and nodes. It sets wait as start does.
 func (r *runner) startNodes(ctx context.Context, wait *func()) (err error) {
 	if r.opts.realNodes > 0 {
 		if err := r.startRealNodes(ctx); err != nil {
@@ -290,7 +290,7 @@ func (r *runner) startRealNodes(ctx context.Context) error {
 
 func (r *runner) choosePorts() error {
 	saved := ports.Load(r.paths.ports())
-	// The previous run may have been killed a moment ago, its parts with it.
+	// A previous run that was killed a moment ago may still hold its ports.
 	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		free := true
 		for _, port := range saved {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// state is what a run tells the other commands once it is ready. The file exists
-// only while the run does; that it really runs, its lock says.
+// state describes a ready run to the other commands. The file exists only during a run; the lock proves that the run is alive.
 type state struct {
 	PID        int    `json:"pid"`
 	Server     string `json:"server"`
@@ -20,7 +19,7 @@ type state struct {
 	HTTP       string `json:"http,omitempty"` // of the gateway; empty without raygate
 	GRPC       string `json:"grpc,omitempty"`
 	Probes     string `json:"probes,omitempty"` // URL of the operator's health endpoints
-	// Pods is the folder of the processes of simulated Pods; empty when there are none.
+	// Pods is the folder for the processes of simulated Pods; empty if no containers run on this machine.
 	Pods string `json:"pods,omitempty"`
 	// Metrics are the URLs of the Prometheus metrics, by program; empty without raygate.
 	Metrics map[string]string `json:"metrics,omitempty"`
@@ -68,7 +67,7 @@ func (s state) write(path string) error {
 	return nil
 }
 
-// readState returns nil when no run has become ready.
+// readState returns nil if no run is ready.
 func readState(p paths) (*state, error) {
 	data, err := os.ReadFile(p.state())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +90,7 @@ func removeState(p paths) error {
 	return nil
 }
 
-// guide is the text with the addresses and what to try first.
+// guide returns the text with the addresses and the first commands to try.
 func (s state) guide() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

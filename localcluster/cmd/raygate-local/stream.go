@@ -16,8 +16,7 @@ import (
 
 var rayClusters = schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "rayclusters"}
 
-// stream prints a line whenever the Ray clusters or the Pods have changed, at
-// most one every two seconds.
+// stream prints a line when Ray clusters or Pods have changed, at most every two seconds.
 func (r *runner) stream(ctx context.Context) {
 	client, err := dynamic.NewForConfig(r.cp.Config)
 	if err != nil {
@@ -35,7 +34,7 @@ func (r *runner) stream(ctx context.Context) {
 		}
 		c := r.sim.Counts()
 		line := fmt.Sprintf("Pods: %d running, %d starting, %d ending, %d done", c.Running, c.Starting, c.Ending, c.Done)
-		// From the API server's cache: cheap enough to ask every two seconds.
+		// A read from the API server's cache is cheap enough for every two seconds.
 		list, err := client.Resource(rayClusters).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err == nil {
 			line = "Ray clusters: " + states(list.Items) + "; " + line

@@ -50,7 +50,7 @@ func statusCommand() *cobra.Command {
 	return onFolder("status", "Tell what runs; the exit code is 1 when nothing does or something is not ready", status)
 }
 
-// onFolder is a command that needs to know the folder of a run and nothing else.
+// onFolder returns a command whose only option is the folder of a run.
 func onFolder(use, short string, do func(ctx context.Context, dir string) error) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
@@ -63,8 +63,7 @@ func onFolder(use, short string, do func(ctx context.Context, dir string) error)
 	return cmd
 }
 
-// up starts this program's run command in a session of its own and shows its
-// output until it is ready.
+// up starts the run command in a session of its own and shows its output until it is ready.
 func up(ctx context.Context, o runOptions) error {
 	p, err := o.check()
 	if err != nil {
@@ -75,7 +74,7 @@ func up(ctx context.Context, o runOptions) error {
 		return err
 	}
 	if holder != 0 {
-		_ = alreadyRunning(p) // says so; that is no failure of up
+		_ = alreadyRunning(p) // prints that a run exists; up has not failed
 		return nil
 	}
 	if err := os.MkdirAll(p.data+"/logs", 0o700); err != nil {
@@ -143,8 +142,8 @@ func awaitUp(ctx context.Context, p paths, cmd *exec.Cmd, ended <-chan error, sh
 	}
 }
 
-// alreadyRunning prints who runs and where, and returns an error for commands
-// that wanted to run themselves.
+// alreadyRunning prints the pid and the addresses of the running cluster. It returns an error for commands that start one
+// themselves.
 func alreadyRunning(p paths) error {
 	pid, err := lockfile.Holder(p.lock())
 	if err != nil {
@@ -159,8 +158,7 @@ func alreadyRunning(p paths) error {
 	return errTold
 }
 
-// down stops the holder of the lock: the kernel names it, so it cannot be a
-// stranger that got the pid of a run that has crashed.
+// down stops the process that holds the lock. The kernel reports the holder, so a reused pid cannot be stopped by mistake.
 func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait, with its ways out
 	p, err := findPaths(dir)
 	if err != nil {
@@ -208,8 +206,8 @@ func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait,
 	}
 }
 
-// owned is what a run makes below its folder. reset removes these and the folder
-// when nothing else is left: --dir may name a folder with other things in it.
+// owned lists what a run creates in its folder. reset removes only these, and then the folder if it is empty: --dir may name a
+// folder with other files.
 var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "nodes", "egress.yaml", "egress.sock"}
 
 func reset(ctx context.Context, dir string) error {
@@ -221,7 +219,7 @@ func reset(ctx context.Context, dir string) error {
 		return err
 	}
 	if exists(p.realNodes()) {
-		// What a crash has left may be mounted there.
+		// A crash may have left mounts in this folder.
 		if err := realnode.Clean(p.realNodes()); err != nil {
 			return fmt.Errorf("forgetting data: %w", err)
 		}

@@ -15,33 +15,32 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/proc"
 )
 
-// Layers of the parts for proc.Group: what depends on what.
+// Layers of the parts for proc.Group. A part depends on those of lower layers.
 const (
 	LayerEtcd = iota
 	LayerAPIServer
 	LayerControllers
 	LayerNodes    // kubelets and what they need
-	LayerPrograms // whatever the caller adds
+	LayerPrograms // parts that the caller adds
 )
 
 // Ports are the listeners of a control plane, all on the loopback address.
 type Ports struct{ Secure, EtcdClient, EtcdPeer int }
 
-// Options say what to start and where.
+// Options configure a control plane.
 type Options struct {
-	Dir   string // data, keys, logs and kubeconfig; made when missing
+	Dir   string // data, keys, logs and kubeconfig; created if missing
 	Bin   string // folder with etcd, kube-apiserver, ...
 	Ports Ports
 
-	// Unsafe lets etcd not wait for the disk: several times faster, and the data
-	// may be lost when the machine (not the process) stops.
+	// Unsafe disables fsync in etcd: several times faster, but data may be lost if the machine (not the process) stops.
 	Unsafe bool
 
-	// Egress is the Unix socket through which the API server reaches Pods, nodes
-	// and Services, by HTTP CONNECT; empty means that it dials them itself.
+	// Egress is the Unix socket through which the API server reaches Pods, nodes and Services, by HTTP CONNECT. Empty means direct
+	// connections.
 	Egress string
 
-	// AuditPolicy is the path of an audit policy of Kubernetes, by which the API server writes logs/audit.log; empty means that it writes none.
+	// AuditPolicy is the path of an audit policy for logs/audit.log; empty disables the audit log.
 	AuditPolicy string
 
 	// Profiling makes the API server serve its profiles at /debug/pprof.
@@ -53,27 +52,27 @@ type Options struct {
 	WithoutScheduler         bool
 	WithoutControllerManager bool
 
-	// Grace is how long each part has to end when asked to.
+	// Grace is how long each part may take to stop.
 	Grace time.Duration
 
-	// Progress gets one line per step. Must not be nil.
+	// Progress is called with one line per step. It must not be nil.
 	Progress func(format string, args ...any)
 }
 
-// ErrPortTaken says that a part ended because somebody else took its port
-// between choosing and binding it. Another attempt with other ports may do.
+// ErrPortTaken reports that a part ended because another process took its port after it was chosen. Retry with other ports.
 var ErrPortTaken = errors.New("port is taken")
 
 // ControlPlane is a running control plane.
 type ControlPlane struct {
-	// Config is an administrator's, without limits of its own.
+	// Config is the configuration of an administrator without client-side rate limits.
 	Config *rest.Config
 	// Kubeconfig is the path of the administrator's kubeconfig.
 	Kubeconfig string
 	// Server is the URL of the API server.
 	Server string
 
-	// KubeletClientCert is the path of the certificate that the API server shows to kubelets, signed by itself. Empty without real nodes.
+	// KubeletClientCert is the path of the self-signed client certificate that the API server presents to kubelets. Empty without
+	// real nodes.
 	KubeletClientCert string
 
 	opts      Options
@@ -82,8 +81,8 @@ type ControlPlane struct {
 	apiServer *proc.Process
 }
 
-// Start runs the parts in group and returns when all of them work. On an error
-// the parts that were started are left in group, for the caller to stop.
+// Start starts the parts in group and returns when all are ready. After an error, the started parts stay in group and the caller
+// must stop them.
 func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, error) {
 	l := layout{dir: o.Dir}
 	secrets, err := prepare(l, o)
@@ -135,7 +134,7 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 	return cp, cp.startControllers(ctx)
 }
 
-// prepare makes folders, keys and files, and returns the tokens by user.
+// prepare creates folders, keys and files, and returns the tokens by user.
 func prepare(l layout, o Options) (map[string]string, error) {
 	for _, dir := range []string{l.dir, l.etcdData(), l.certs(), filepath.Dir(l.log("x"))} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -172,8 +171,7 @@ func (cp *ControlPlane) startControllers(ctx context.Context) error {
 	if cp.opts.WithoutControllerManager {
 		return nil
 	}
-	// Pods are refused until their namespace has this; a caller that creates one
-	// at once should not see that.
+	// Pods are rejected until their namespace has a default ServiceAccount, so wait for it.
 	return Wait{cp.apiServer, "default ServiceAccount", time.Minute, cp.opts.Progress}.until(ctx, defaultServiceAccount(cp.Config))
 }
 
@@ -188,8 +186,8 @@ func (cp *ControlPlane) startAPIServer(ctx context.Context) error {
 	return Wait{p, "API server's port", time.Minute, cp.opts.Progress}.until(ctx, listens(cp.opts.Ports.Secure))
 }
 
-// KillAPIServer ends the API server as a crash would (SIGKILL), which is no
-// crash to the group. Nothing happens when it is down already.
+// KillAPIServer kills the API server with SIGKILL. The group does not report that as a crash. It does nothing if the API server is
+// not running.
 func (cp *ControlPlane) KillAPIServer() {
 	if cp.apiServer == nil {
 		return
@@ -199,8 +197,7 @@ func (cp *ControlPlane) KillAPIServer() {
 	cp.apiServer = nil
 }
 
-// RestartAPIServer kills the API server when it runs, starts it on the same port
-// and waits until it is ready.
+// RestartAPIServer kills the API server if it runs, starts it on the same port and waits until it is ready.
 func (cp *ControlPlane) RestartAPIServer(ctx context.Context) error {
 	cp.KillAPIServer()
 	if err := cp.startAPIServer(ctx); err != nil {
@@ -218,7 +215,7 @@ func (cp *ControlPlane) start(name string, flags []string, layer int) (*proc.Pro
 	}, layer, cp.opts.Grace)
 }
 
-// died explains the end of a part during the start.
+// died returns an error for a part that ended during the start.
 func died(p *proc.Process) error {
 	tail := strings.Join(p.Tail(20), "\n")
 	if strings.Contains(tail, "address already in use") {

@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// The users of the token file. They differ in name for logs and metrics; all are
-// administrators, which also exempts them from priority and fairness queues.
+// Users of the token file. Their names appear in logs and metrics. All are administrators, which also exempts them from API
+// priority and fairness.
 const (
 	userAdmin             = "admin"
 	userControllerManager = "system:kube-controller-manager"
@@ -34,8 +34,7 @@ const (
 
 var users = []string{userAdmin, userControllerManager, userScheduler, userSupervisor}
 
-// tokens reads the token file below dir, or writes one with random tokens. They
-// are kept, so that a kubeconfig stays valid over a restart.
+// tokens reads the token file, or writes one with random tokens. Tokens are kept, so that kubeconfigs stay valid after a restart.
 func tokens(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	switch {
@@ -60,7 +59,7 @@ func tokens(path string) (map[string]string, error) {
 	return out, nil
 }
 
-// parseTokens reads the lines token,user,uid,groups of those users that we know.
+// parseTokens reads lines of the form token,user,uid,groups and ignores unknown users.
 func parseTokens(data string) map[string]string {
 	known := map[string]bool{}
 	for _, u := range users {
@@ -76,7 +75,8 @@ func parseTokens(data string) map[string]string {
 	return out
 }
 
-// privateKey makes sure that a key exists. It is kept: what it signed, such as the tokens of ServiceAccounts, must stay valid over a restart.
+// privateKey creates a key if it does not exist. It is kept, because signatures such as ServiceAccount tokens must stay valid
+// after a restart.
 func privateKey(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -96,7 +96,8 @@ func privateKey(path string) error {
 	return nil
 }
 
-// kubeletClient makes sure that there is a key and a certificate, signed by itself, by which kubelets know the API server.
+// kubeletClient creates a key and a self-signed certificate, with which the API server authenticates to kubelets, if they do not
+// exist.
 func kubeletClient(certPath, keyPath string) error {
 	if _, err := os.Stat(certPath); err == nil {
 		return nil
@@ -128,8 +129,7 @@ func kubeletClient(certPath, keyPath string) error {
 	return nil
 }
 
-// writeKubeconfig writes a kubeconfig for one user. It is replaced in one step,
-// so that a reader never sees half of it.
+// writeKubeconfig writes a kubeconfig for one user. It replaces the file atomically.
 func writeKubeconfig(path, server string, ca []byte, user, token string) error {
 	const name = "raygate-local"
 	cfg := clientcmdapi.NewConfig()

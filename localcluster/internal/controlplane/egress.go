@@ -9,8 +9,8 @@ import (
 	apiserverv1beta1 "k8s.io/apiserver/pkg/apis/apiserver/v1beta1"
 )
 
-// writeEgress writes the file that leads the API server's connections to the
-// cluster into a socket; nothing when there is none.
+// writeEgress writes the configuration that sends the API server's connections to the cluster through a socket. It does nothing
+// without a socket.
 func writeEgress(l layout, socket string) error {
 	if socket == "" {
 		return nil
@@ -25,7 +25,7 @@ func writeEgress(l layout, socket string) error {
 			},
 		}},
 	}
-	data, err := json.MarshalIndent(cfg, "", "  ") // which is YAML too
+	data, err := json.MarshalIndent(cfg, "", "  ") // JSON is valid YAML
 	if err != nil {
 		return fmt.Errorf("encoding egress configuration: %w", err)
 	}

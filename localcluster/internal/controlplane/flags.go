@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// layout is where things lie below the folder of a control plane.
+// layout returns the paths of files below the folder of a control plane.
 type layout struct{ dir string }
 
 func (l layout) path(name string) string        { return filepath.Join(l.dir, name) }
@@ -32,7 +32,7 @@ func etcdFlags(l layout, o Options) []string {
 		"--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer,
 		"--initial-cluster=default=" + peer,
-		// Room for load tests; the default of 2 GiB turns the store read-only.
+		// Room for load tests: etcd becomes read-only at the default of 2 GiB.
 		"--quota-backend-bytes=8589934592",
 		"--log-level=warn",
 	}
@@ -48,7 +48,7 @@ func apiServerFlags(l layout, o Options) []string {
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", o.Ports.Secure),
-		"--cert-dir=" + l.certs(), // it writes a self-signed pair there and keeps it
+		"--cert-dir=" + l.certs(), // the API server writes a self-signed pair there and keeps it
 		// The Service "kubernetes" would need an address that is not loopback.
 		"--endpoint-reconciler-type=none",
 		"--token-auth-file=" + l.tokens(),
@@ -67,7 +67,7 @@ func apiServerFlags(l layout, o Options) []string {
 		flags = append(flags, "--audit-policy-file="+o.AuditPolicy, "--audit-log-path="+l.log("audit"))
 	}
 	if o.RealNodes {
-		// A Pod leaves a node that is lost after half a minute, not after five.
+		// Evict Pods from a lost node after half a minute, not after five.
 		return append(flags,
 			"--kubelet-client-certificate="+l.kubeletClientCert(),
 			"--kubelet-client-key="+l.kubeletClientKey(),
@@ -75,12 +75,12 @@ func apiServerFlags(l layout, o Options) []string {
 			"--default-not-ready-toleration-seconds=30",
 			"--default-unreachable-toleration-seconds=30")
 	}
-	// Nothing takes the taint away again: the node life cycle controller is off.
+	// The node life cycle controller is off, so nothing would remove the taint.
 	flags = append(flags, "--disable-admission-plugins=TaintNodesByCondition")
 	if o.Egress != "" {
 		flags = append(flags,
 			"--egress-selector-config-file="+l.egress(),
-			// The names of the simulated nodes mean nothing to a resolver.
+			// The names of simulated nodes cannot be resolved.
 			"--kubelet-preferred-address-types=InternalIP")
 	}
 	return flags
@@ -105,7 +105,8 @@ func controllerManagerFlags(l layout, o Options) []string {
 	return append(flags, "--concurrent-gc-syncs=50")
 }
 
-// controllers are those that run. Nodes that are simulated by this process must not be declared lost while it is away, nor their Pods evicted.
+// controllers returns the value of --controllers. Simulated nodes must not be declared lost, nor their Pods evicted, while this
+// process is stopped.
 func controllers(o Options) string {
 	const all = "*,-node-ipam-controller"
 	if o.RealNodes {

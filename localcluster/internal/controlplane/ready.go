@@ -15,16 +15,16 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/proc"
 )
 
-// Wait is the wait for a process to do its work.
+// Wait waits until a process is ready.
 type Wait struct {
 	Process *proc.Process
 	For     string // a noun for messages
 	Limit   time.Duration
-	// Progress gets a line every few seconds, with the last answer.
+	// Progress is called every few seconds with the last error.
 	Progress func(format string, args ...any)
 }
 
-// until calls ask until it succeeds, the process has ended, or the limit is over.
+// until calls ask until it succeeds, the process ends, or the limit is over.
 func (w Wait) until(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, w.Limit)
 	defer cancel()
@@ -52,7 +52,7 @@ func (w Wait) until(ctx context.Context, ask func(context.Context) error) error 
 	}
 }
 
-// AskHTTP returns an error unless the URL answers with 200 within a few seconds.
+// AskHTTP returns an error unless the URL answers with status 200 within a few seconds.
 func AskHTTP(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -71,7 +71,7 @@ func AskHTTP(ctx context.Context, url string) error {
 	return nil
 }
 
-// listens: the certificate file is complete once the port is open.
+// listens succeeds once the port is open; then the certificate file is complete.
 func listens(port int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var d net.Dialer
@@ -100,8 +100,8 @@ func apiServerReady(cfg *rest.Config) func(context.Context) error {
 	}
 }
 
-// failing returns the names of the failed checks in an answer of /readyz, whose
-// lines look like "[-]etcd failed: reason withheld".
+// failing returns the names of the failed checks in a response of /readyz, whose lines look like "[-]etcd failed: reason
+// withheld".
 func failing(body string) []string {
 	var out []string
 	for line := range strings.Lines(body) {
@@ -124,7 +124,7 @@ func defaultServiceAccount(cfg *rest.Config) func(context.Context) error {
 	}
 }
 
-// UntilHTTP waits until url answers with 200.
+// UntilHTTP waits until url answers with status 200.
 func (w Wait) UntilHTTP(ctx context.Context, url string) error {
 	return w.until(ctx, func(ctx context.Context) error { return AskHTTP(ctx, url) })
 }

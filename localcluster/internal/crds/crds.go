@@ -22,9 +22,8 @@ import (
 
 var resource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Install applies every CustomResourceDefinition in the YAML and JSON files of
-// dir by server-side apply and waits until all are established; each is told to
-// done as soon as it is. Other kinds are left out.
+// Install applies every CustomResourceDefinition in the YAML and JSON files of dir by server-side apply and waits until all are
+// established. It calls done for each as soon as it is established and ignores other kinds.
 func Install(ctx context.Context, cfg *rest.Config, dir string, done func(name string)) error {
 	objects, err := Read(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/podrun"
 )
 
-// Port is where the kubelet of every simulated node answers.
+// Port is the port of every simulated kubelet.
 const Port = 10250
 
 const (
@@ -29,9 +29,9 @@ const (
 	creationTimeout = 30 * time.Second
 )
 
-// Pods is what a kubelet knows.
+// Pods provides access to the Pods of the nodes.
 type Pods interface {
-	// Pod returns a Pod of a simulated node, nil when there is none of the name.
+	// Pod returns a Pod of a simulated node, or nil if there is none of the name.
 	Pod(namespace, name string) *corev1.Pod
 	Logs(ctx context.Context, p *corev1.Pod, o *corev1.PodLogOptions, stdout, stderr io.Writer) error
 	Exec(ctx context.Context, p *corev1.Pod, container string, o podrun.ExecOptions) error
@@ -39,14 +39,14 @@ type Pods interface {
 	Dial(ctx context.Context, p *corev1.Pod, port uint16) (net.Conn, error)
 }
 
-// Server answers for the simulated nodes.
+// Server is the kubelet server of all simulated nodes.
 type Server struct {
 	pods     Pods
 	listener *podnet.Listener
 	http     *http.Server
 }
 
-// New starts a server, with a certificate of its own making: the API server asks for none it knows.
+// New starts a server with a self-signed certificate, which the API server does not verify.
 func New(pods Pods) (*Server, error) {
 	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("simulated-node", nil, nil)
 	if err != nil {
@@ -66,7 +66,7 @@ func New(pods Pods) (*Server, error) {
 	}
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: 30 * time.Second,
-		// Upgrades of connections want HTTP/1.1.
+		// Connection upgrades require HTTP/1.1.
 		TLSConfig:    &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
@@ -83,7 +83,7 @@ func (s *Server) Close() {
 	_ = s.listener.Close()
 }
 
-// pod returns the Pod of the path, or answers 404.
+// pod returns the Pod in the path, or responds with 404.
 func (s *Server) pod(w http.ResponseWriter, r *http.Request) *corev1.Pod {
 	p := s.pods.Pod(r.PathValue("namespace"), r.PathValue("pod"))
 	if p == nil {
@@ -117,7 +117,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logOptions reads the query that the API server makes of a request for logs.
+// logOptions parses the query of a log request.
 func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
 	q := r.URL.Query()
 	o := &corev1.PodLogOptions{Container: r.PathValue("container")}
@@ -153,7 +153,7 @@ func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
 	return o, errors.Join(errs...)
 }
 
-// flushing sends what is written at once.
+// flushing flushes after each write.
 type flushing struct {
 	w       http.ResponseWriter
 	written bool

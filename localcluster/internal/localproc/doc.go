@@ -1,5 +1,5 @@
-// Package localproc runs commands of simulated Pods as processes of this machine: so many at a time, each in a process group of its own, with
-// a mark in its environment by which it and what it starts are found again, also after a crash of the supervisor.
+// Package localproc runs commands of simulated Pods as processes on this machine. It limits their number, and starts each in its
+// own process group. A mark in the environment identifies a process and its children, also after a crash of the supervisor.
 //
-// It is no sandbox. The processes have the rights of the user who runs the supervisor, and no more.
+// It is not a sandbox: the processes have all rights of the user who runs the supervisor.
 package localproc

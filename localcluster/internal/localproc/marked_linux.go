@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// marked returns the processes whose environment has all these entries; zombies, which have none, are left out.
+// marked returns the processes whose environment has all these entries. Zombies have no environment and are left out.
 func marked(marks ...string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -19,7 +19,7 @@ func marked(marks ...string) []int {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// Those of other users cannot be read, and are not ours.
+		// Processes of other users are unreadable and do not belong to this supervisor.
 		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
 		if err == nil && hasAll(environ, marks) {
 			out = append(out, pid)

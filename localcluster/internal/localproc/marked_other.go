@@ -2,6 +2,6 @@
 
 package localproc
 
-// marked: only on Linux are processes found by their environment. Elsewhere those that leave their process group, or outlive a supervisor
-// that is killed with SIGKILL, stay.
+// marked returns nothing: only on Linux are processes found by their environment. Elsewhere, processes survive if they leave their
+// process group or if the supervisor is killed with SIGKILL.
 func marked(...string) []int { return nil }

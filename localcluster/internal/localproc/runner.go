@@ -12,13 +12,13 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/raysim"
 )
 
-// The marks of processes: which supervisor they belong to, by its data folder, and which Pod, by its UID.
+// Marks of processes: the data folder of their supervisor, and the UID of their Pod.
 const (
 	markRun = "RAYGATE_LOCAL_RUN"
 	markPod = "RAYGATE_LOCAL_POD"
 )
 
-// limits is a prefix of every command: no core files, and no file over 1 GiB (in blocks of 512 bytes).
+// limits is a prefix of every command: no core files, and no file larger than 1 GiB (in blocks of 512 bytes).
 var limits = []string{"/bin/sh", "-c", `ulimit -c 0; ulimit -f 2097152; exec "$@"`, "sh"}
 
 // Runner starts processes.
@@ -32,14 +32,14 @@ type Runner struct {
 
 var errClosed = errors.New("the local cluster is stopping")
 
-// New returns a runner for the supervisor whose data are in the folder dir, with limit processes at a time. Processes that an earlier
-// supervisor of the same folder has left behind are killed; their number is returned.
+// New returns a runner for the supervisor with the data folder dir and at most limit processes at a time. It kills processes that
+// an earlier supervisor of the folder has left, and returns their number.
 func New(dir string, limit int) (*Runner, int) {
 	r := &Runner{run: markRun + "=" + dir, slots: make(chan struct{}, limit)}
 	return r, r.killAll(r.run)
 }
 
-// Acquire waits until one more process may run. Release gives the place back.
+// Acquire waits for a free slot for a process. release frees the slot.
 func (r *Runner) Acquire(ctx context.Context) (release func(), err error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -49,13 +49,13 @@ func (r *Runner) Acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Start starts a command of the Pod with this UID. The caller waits for its end.
+// Start starts a command for the Pod with this UID. The caller must wait for its end.
 func (r *Runner) Start(cmd *exec.Cmd, pod string) error {
 	if cmd.Err != nil {
 		return cmd.Err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock() // Close must not miss it
+	defer r.mu.Unlock() // Close must see the process
 	if r.closed {
 		return errClosed
 	}
@@ -65,7 +65,8 @@ func (r *Runner) Start(cmd *exec.Cmd, pod string) error {
 	return proc.StartStranger(cmd)
 }
 
-// Entrypoints runs entrypoints of Ray jobs, for raysim.Options: those of the head Pod with this UID, with the environment that env returns.
+// Entrypoints returns the function for raysim.Options that runs entrypoints of Ray jobs, for the head Pod with this UID and the
+// environment of env.
 func (r *Runner) Entrypoints(pod string, env func() []string) func(context.Context, raysim.Launch) (int, error) {
 	return func(ctx context.Context, l raysim.Launch) (int, error) {
 		release, err := r.Acquire(ctx)
@@ -78,10 +79,10 @@ func (r *Runner) Entrypoints(pod string, env func() []string) func(context.Conte
 	}
 }
 
-// KillPod kills what is left of the Pod with this UID: processes that have left their group.
+// KillPod kills remaining processes of the Pod with this UID, including those that have left their group.
 func (r *Runner) KillPod(pod string) { r.killAll(r.run, markPod+"="+pod) }
 
-// Close kills everything. Nothing can be started afterwards.
+// Close kills all processes. Start fails afterwards.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -89,7 +90,7 @@ func (r *Runner) Close() {
 	r.killAll(r.run)
 }
 
-// killAll kills all processes with these marks, again and again while they start others, and returns how many there were at first.
+// killAll kills all processes with these marks, repeatedly while they start others, and returns their initial number.
 func (r *Runner) killAll(marks ...string) int {
 	first := -1
 	for range 50 {

@@ -1,7 +1,5 @@
-// Package lockfile tells which process runs a local cluster. The kernel is
-// asked who holds a lock on a file, so the answer can be neither stale after a
-// crash nor the pid of a stranger that was given the same number, as a recorded
-// pid could be.
+// Package lockfile finds the process that runs a local cluster. It asks the kernel for the holder of a file lock. Unlike a
+// recorded pid, the answer is never stale after a crash and never names another process that reuses the pid.
 package lockfile
 
 import (
@@ -14,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrHeld says that another process holds the lock.
+// ErrHeld reports that another process holds the lock.
 var ErrHeld = errors.New("lock is held by another process")
 
-// Lock is held until Release or the end of the process, however it ends.
+// Lock is held until Release or the end of the process, including a crash.
 type Lock struct{ file *os.File }
 
-// Acquire takes the lock. The error is ErrHeld when another process has it.
-// A process must not open the file in any other way meanwhile: closing any
-// descriptor of it gives the lock up (POSIX record locks).
+// Acquire takes the lock. It returns ErrHeld if another process has it. While the lock is held, the process must not open the file
+// in another way: closing any descriptor of the file releases a POSIX record lock.
 func Acquire(path string) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -38,10 +35,10 @@ func Acquire(path string) (*Lock, error) {
 	return &Lock{file: f}, nil
 }
 
-// Release gives the lock up.
+// Release releases the lock.
 func (l *Lock) Release() { _ = l.file.Close() }
 
-// Holder returns the pid of the process that holds the lock, 0 when nobody does.
+// Holder returns the pid of the process that holds the lock, or 0 if no process does.
 func Holder(path string) (int, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// maxSocketPath is what fits into the address of a Unix socket everywhere.
+// maxSocketPath is a path length that fits the address of a Unix socket on all systems.
 const maxSocketPath = 100
 
-// SocketPath returns a path for a Unix socket below dir, or below a new temporary folder when that would be too long. done removes it.
+// SocketPath returns a path for a Unix socket below dir, or below a new temporary folder if that path would be too long. done
+// removes it.
 func SocketPath(dir, name string) (path string, done func(), err error) {
 	path = filepath.Join(dir, name)
 	if len(path) <= maxSocketPath {
@@ -33,7 +34,7 @@ func SocketPath(dir, name string) (path string, done func(), err error) {
 	return filepath.Join(short, name), func() { _ = os.RemoveAll(short) }, nil
 }
 
-// ServeEgress answers the API server's egress selector on a listener until that is closed.
+// ServeEgress serves the API server's egress connections until the listener is closed.
 func (n *Network) ServeEgress(l net.Listener) error {
 	s := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n.connect(w, r, r.URL.Host, "") }),
@@ -45,7 +46,7 @@ func (n *Network) ServeEgress(l net.Listener) error {
 	return nil
 }
 
-// connect answers CONNECT: it hands the connection to what answers at hostport.
+// connect serves CONNECT: it connects the client to the endpoint at hostport.
 func (n *Network) connect(w http.ResponseWriter, r *http.Request, hostport, namespace string) {
 	if r.Method != http.MethodConnect {
 		http.Error(w, "only CONNECT is served here", http.StatusMethodNotAllowed)
@@ -72,7 +73,7 @@ func (n *Network) connect(w http.ResponseWriter, r *http.Request, hostport, name
 	endpoint(afterBuffer(conn, buffered.Reader))
 }
 
-// outside is the rest of the world: webhooks of a developer on this machine, for example.
+// outside connects to an address outside of the local cluster, such as a developer's webhook on this machine.
 func (n *Network) outside(r *http.Request, hostport string) (Endpoint, error) {
 	d := net.Dialer{Timeout: 10 * time.Second}
 	target, err := d.DialContext(r.Context(), "tcp", hostport)
@@ -99,7 +100,7 @@ func Join(a, b io.ReadWriteCloser) {
 	wg.Wait()
 }
 
-// bufferedConn reads first what was read ahead.
+// bufferedConn first returns the data that was read ahead.
 type bufferedConn struct {
 	net.Conn
 	r *bufio.Reader

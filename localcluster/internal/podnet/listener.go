@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Listener is a net.Listener that is fed with connections, for the server behind an address.
+// Listener is a net.Listener whose connections come from Serve.
 type Listener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -18,7 +18,7 @@ func NewListener() *Listener {
 	return &Listener{conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
-// Serve is an Endpoint: it hands the connection to the server, or closes it when that is gone.
+// Serve implements Endpoint: it passes the connection to the server, or closes it if the listener is closed.
 func (l *Listener) Serve(c net.Conn) {
 	select {
 	case l.conns <- c:
@@ -43,5 +43,5 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Addr is no address that anybody could connect to.
+// Addr returns a placeholder that cannot be dialled.
 func (l *Listener) Addr() net.Addr { return net.TCPAddrFromAddrPort(netip.AddrPort{}) }

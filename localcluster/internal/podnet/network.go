@@ -11,37 +11,37 @@ import (
 	"time"
 )
 
-// Endpoint takes over one connection to an address.
+// Endpoint handles one connection to an address.
 type Endpoint func(net.Conn)
 
-// Hosts knows who answers.
+// Hosts resolves addresses to endpoints.
 type Hosts interface {
-	// Endpoint returns what answers at an address of a Pod or a node, or an error that says why nothing does.
+	// Endpoint returns the endpoint of a Pod or node address, or an error with the reason why there is none.
 	Endpoint(ctx context.Context, addr netip.AddrPort) (Endpoint, error)
-	// Service returns the address behind a port of the Service of this namespace and name.
+	// Service returns the address behind a port of the Service with this namespace and name.
 	Service(ctx context.Context, namespace, name string, port uint16) (netip.AddrPort, error)
-	// ServiceAt is the same for a cluster IP.
+	// ServiceAt returns the address behind a cluster IP and port.
 	ServiceAt(ctx context.Context, addr netip.AddrPort) (netip.AddrPort, error)
 }
 
-// The ranges of addresses of the local cluster. What is outside of them is not of this network.
+// Address ranges of the local cluster. Other addresses are outside of this network.
 var (
 	podRange     = netip.MustParsePrefix("10.244.0.0/16")
 	nodeRange    = netip.MustParsePrefix("10.245.0.0/16")
 	serviceRange = netip.MustParsePrefix("10.96.0.0/16")
 )
 
-// ErrRefused says that nothing answers at an address.
+// ErrRefused reports that no endpoint listens on an address.
 var ErrRefused = errors.New("connection refused")
 
-// Network leads connections to whom hosts names.
+// Network connects clients to the endpoints of hosts.
 type Network struct{ hosts Hosts }
 
 // New returns the network of these hosts.
 func New(hosts Hosts) *Network { return &Network{hosts: hosts} }
 
-// find returns what answers at host:port. The host is an address or, as seen from the namespace, the name of a Service. A nil endpoint
-// without an error says that the host is not of this network.
+// find returns the endpoint of host:port. The host is an address or, relative to the namespace, the name of a Service. A nil
+// endpoint without an error means that the host is outside of this network.
 func (n *Network) find(ctx context.Context, hostport, namespace string) (Endpoint, error) {
 	host, portText, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -80,8 +80,8 @@ func (n *Network) byName(ctx context.Context, host string, port uint16, namespac
 	return n.hosts.Endpoint(ctx, target)
 }
 
-// serviceName reads NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc and NAME.NAMESPACE.svc.DOMAIN. A name without dots is that of a Service of the
-// namespace, if there is one to look from.
+// serviceName parses NAME, NAME.NAMESPACE, NAME.NAMESPACE.svc and NAME.NAMESPACE.svc.DOMAIN. A name without dots is a Service of
+// the given namespace, unless that is empty.
 func serviceName(host, namespace string) (name, ns string, ok bool) {
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	switch {
@@ -93,8 +93,8 @@ func serviceName(host, namespace string) (name, ns string, ok bool) {
 	return "", "", false
 }
 
-// Dial connects to host:port as a Pod of the namespace sees it; empty is no Pod, to which short names mean nothing. What is not of this
-// network is dialled as this machine does.
+// Dial connects to host:port from a Pod of the namespace. An empty namespace means no Pod, so short names are not resolved. Hosts
+// outside of this network are dialled directly.
 func (n *Network) Dial(ctx context.Context, hostport, namespace string) (net.Conn, error) {
 	endpoint, err := n.find(ctx, hostport, namespace)
 	if err != nil {

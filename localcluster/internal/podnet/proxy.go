@@ -53,14 +53,14 @@ func NewProxy(n *Network) (*Proxy, error) {
 			r.Out.URL.Host = c.target(r.In.URL.Host, "80")
 		},
 		Transport: &http.Transport{
-			// Short names mean different Services to different namespaces: the namespace comes by the request, so connections are not kept.
+			// Short names depend on the namespace of the client, so connections are not reused.
 			DisableKeepAlives: true,
 			DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 				c, _ := ctx.Value(clientKey{}).(Client)
 				return n.Dial(ctx, addr, c.Namespace)
 			},
 		},
-		FlushInterval: -1, // logs are streams
+		FlushInterval: -1, // flush at once, because logs are streams
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		},
@@ -73,7 +73,7 @@ func NewProxy(n *Network) (*Proxy, error) {
 // Close ends the proxy and its connections.
 func (p *Proxy) Close() { _ = p.server.Close() }
 
-// URL returns the address for the processes of the Pod with this UID, with a password that is good until Remove.
+// URL returns the proxy URL for the processes of the Pod with this UID. Its password is valid until Remove.
 func (p *Proxy) URL(uid string, c Client) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *Proxy) URL(uid string, c Client) string {
 	return u.String()
 }
 
-// Remove makes the proxy refuse a Pod.
+// Remove revokes the access of a Pod.
 func (p *Proxy) Remove(uid string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +139,7 @@ func basic(header string) (user, password string, err error) {
 	return user, password, nil
 }
 
-// target is host:port with the address of the Pod instead of loopback: to a process its own Pod is this machine.
+// target returns host:port, with loopback addresses replaced by the address of the Pod.
 func (c Client) target(hostport, port string) string {
 	host := hostport
 	if h, p, err := net.SplitHostPort(hostport); err == nil {

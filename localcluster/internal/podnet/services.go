@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Services finds what is behind Services in the objects of the cluster, as kube-proxy and the cluster's DNS would together.
+// Services resolves Services from objects of the cluster, like kube-proxy and the cluster's DNS.
 type Services struct{ Client kubernetes.Interface }
 
-// Service is for Hosts.
+// Service implements Hosts.
 func (s Services) Service(ctx context.Context, namespace, name string, port uint16) (netip.AddrPort, error) {
 	svc, err := s.Client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -23,7 +23,7 @@ func (s Services) Service(ctx context.Context, namespace, name string, port uint
 	return s.behind(ctx, svc, port)
 }
 
-// ServiceAt is for Hosts.
+// ServiceAt implements Hosts.
 func (s Services) ServiceAt(ctx context.Context, addr netip.AddrPort) (netip.AddrPort, error) {
 	list, err := s.Client.CoreV1().Services("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -48,7 +48,7 @@ func (s Services) behind(ctx context.Context, svc *corev1.Service, port uint16) 
 		return netip.AddrPort{}, fmt.Errorf("%w: Service %s/%s has no port %d", ErrRefused, svc.Namespace, svc.Name, port)
 	}
 	for _, slice := range slices.Items {
-		target := port // the name of a headless Service is that of its Pods
+		target := port // the name of a headless Service resolves to its Pods
 		if !headless {
 			var ok bool
 			if target, ok = slicePort(slice, name); !ok {

@@ -21,7 +21,7 @@ import (
 
 var submits = regexp.MustCompile(`(^|[^\w-])ray\s+job\s+(submit|status|logs|stop|list)\b`)
 
-// IsReal reports whether a container runs as a process of this machine: those that call `ray job`.
+// IsReal reports whether a container runs as a process on this machine. That holds for containers that call `ray job`.
 func IsReal(c corev1.Container) bool {
 	return submits.MatchString(strings.Join(slices.Concat(c.Command, c.Args), " "))
 }
@@ -41,18 +41,18 @@ const (
 	exitCodeCannotExec = 128
 )
 
-// container is one that runs as a process. status is guarded by the mutex of the runtime; the rest belongs to supervise.
+// container runs as a process. The mutex of the runtime guards status; only supervise uses the other fields.
 type container struct {
 	r      *Runtime
 	pod    *pod
 	name   string
-	spec   corev1.Container // with the restart policy that is in force
+	spec   corev1.Container // with the effective restart policy
 	status corev1.ContainerStatus
 
-	env []string // of the last start, for exec; guarded by the mutex of the runtime
+	env []string // of the last start, used by exec; guarded by the mutex of the runtime
 }
 
-// newContainer takes over what an earlier supervisor has written: what ran then has been killed.
+// newContainer takes over the status that an earlier supervisor wrote. Containers that ran then count as killed.
 func newContainer(r *Runtime, e *pod, p *corev1.Pod, spec corev1.Container) *container {
 	c := &container{r: r, pod: e, name: spec.Name, spec: withPolicy(spec, p)}
 	c.status = corev1.ContainerStatus{
@@ -75,7 +75,7 @@ func newContainer(r *Runtime, e *pod, p *corev1.Pod, spec corev1.Container) *con
 	return c
 }
 
-// withPolicy is the container with the Pod's restart policy unless it has one of its own.
+// withPolicy returns the container with the Pod's restart policy unless it has its own.
 func withPolicy(spec corev1.Container, p *corev1.Pod) corev1.Container {
 	if spec.RestartPolicy == nil {
 		spec.RestartPolicy = new(corev1.ContainerRestartPolicy(p.Spec.RestartPolicy))
@@ -83,7 +83,7 @@ func withPolicy(spec corev1.Container, p *corev1.Pod) corev1.Container {
 	return spec
 }
 
-// set changes the status and tells the node.
+// set changes the status and notifies the simulated node.
 func (c *container) set(change func(*corev1.ContainerStatus)) {
 	c.r.mu.Lock()
 	change(&c.status)
@@ -91,7 +91,7 @@ func (c *container) set(change func(*corev1.ContainerStatus)) {
 	c.r.opts.Changed(c.pod.key)
 }
 
-// dir has the container's logs, by number of its start, and its working directory.
+// dir contains the container's logs, named by the number of the start, and its working directory.
 func (c *container) dir() string { return filepath.Join(c.r.podDir(c.pod.uid), c.name) }
 
 func (c *container) logPath(restart int32) string {
@@ -139,7 +139,7 @@ func (c *container) restarts(code int32) bool {
 	return false
 }
 
-// sleep returns false when the Pod is stopped meanwhile.
+// sleep returns false if the Pod is stopped meanwhile.
 func (c *container) sleep(d time.Duration) bool {
 	select {
 	case <-c.pod.stop:
@@ -149,7 +149,7 @@ func (c *container) sleep(d time.Duration) bool {
 	}
 }
 
-// once starts the container and waits for its end; false: it was stopped before it could start.
+// once starts the container and waits for its end. It returns false if the container was stopped before it started.
 func (c *container) once() bool {
 	ctx, cancel := c.pod.context()
 	defer cancel()
@@ -191,7 +191,7 @@ func (c *container) once() bool {
 		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: begin}}
 	})
 	code := c.wait(cmd)
-	log.close() // before anybody learns of the end
+	log.close() // before the new status is visible
 	reason := reasonCompleted
 	if code != 0 {
 		reason = reasonError
@@ -205,7 +205,7 @@ func (c *container) once() bool {
 	return true
 }
 
-// never ends a container that was stopped before its start.
+// never sets the status of a container that was stopped before it started.
 func (c *container) never() {
 	c.set(func(s *corev1.ContainerStatus) {
 		now := metav1.Now()
@@ -221,12 +221,12 @@ func (c *container) command(env []string, number int32) (*criLog, *exec.Cmd, err
 	if err := os.MkdirAll(filepath.Join(work, "tmp"), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making working directory: %w", err)
 	}
-	// A login shell reads it after the machine's own files, which may have set another path.
+	// A login shell reads this profile after the machine's own files, which may set another PATH.
 	profile := "export PATH='" + strings.ReplaceAll(lookup(env, "PATH"), "'", `'\''`) + "'\n"
 	if err := os.WriteFile(filepath.Join(work, ".bash_profile"), []byte(profile), 0o600); err != nil {
 		return nil, nil, fmt.Errorf("writing profile: %w", err)
 	}
-	// Only the log before this one can still be asked for.
+	// Clients can request only the current and the previous log.
 	if err := os.Remove(c.logPath(number - 2)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.r.opts.Logf("simulated node: removing an old log: %v", err)
 	}
@@ -245,11 +245,12 @@ func (c *container) command(env []string, number int32) (*criLog, *exec.Cmd, err
 	return log, cmd, nil
 }
 
-// wait returns the exit code, after the Pod is stopped at the latest.
+// wait returns the exit code when the container ends. After the Pod is stopped, it kills the container at the end of the grace
+// period.
 func (c *container) wait(cmd *exec.Cmd) int32 {
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // what counts is in ProcessState
+		_ = cmd.Wait() // the result is in ProcessState
 		close(ended)
 	}()
 	select {
@@ -263,7 +264,7 @@ func (c *container) wait(cmd *exec.Cmd) int32 {
 			<-ended
 		}
 	}
-	proc.SignalGroup(cmd, syscall.SIGKILL) // what it has left in the background
+	proc.SignalGroup(cmd, syscall.SIGKILL) // kills background processes of the container
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int32(ws.Signal())
 	}

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxLine is the longest line that is written whole, as container runtimes have it.
+	// maxLine is the maximum length of a line that is written whole, as in container runtimes.
 	maxLine = 16 << 10
-	// maxLog is how much of a container's output is kept.
+	// maxLog limits the stored output of a container, in bytes.
 	maxLog = 64 << 20
 )
 
-// criLog is a log in the format that kubelets read: a line with time, stream and a tag (full or partial) per line.
+// criLog writes the log format of kubelets: each line has a time, a stream and a tag (full or partial).
 type criLog struct {
 	mu      sync.Mutex
 	file    *os.File // nil after close
@@ -40,7 +40,7 @@ func newCRILog(path string) (*criLog, error) {
 type criStream struct {
 	log  *criLog
 	name string
-	rest []byte // of a line
+	rest []byte // start of an incomplete line
 }
 
 func (l *criLog) stream(name string) io.Writer {
@@ -49,7 +49,7 @@ func (l *criLog) stream(name string) io.Writer {
 	return s
 }
 
-// Write never fails for the process: a log that cannot be written must not end it.
+// Write never returns an error, because a log that cannot be written must not end the process.
 func (s *criStream) Write(p []byte) (int, error) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *criStream) Write(p []byte) (int, error) {
 	}
 }
 
-// line writes one line; the caller holds the lock.
+// line writes one line. The caller holds the lock.
 func (s *criStream) line(text []byte, tag byte) {
 	l := s.log
 	if l.file == nil || l.written > maxLog {
@@ -83,7 +83,7 @@ func (s *criStream) line(text []byte, tag byte) {
 	}
 }
 
-// close writes what is left without an end of line. It may be called again.
+// close writes incomplete lines and closes the file. It may be called again.
 func (l *criLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

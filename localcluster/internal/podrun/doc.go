@@ -1,5 +1,5 @@
-// Package podrun gives life to what of a simulated Pod is real: the containers that submit Ray jobs run as processes of this machine, and
-// behind a head Pod stands a simulated Ray head whose jobs run as processes too. All other containers exist in their status only.
+// Package podrun runs parts of simulated Pods for real: containers that submit Ray jobs run as processes on this machine, and a
+// head Pod has a simulated Ray head whose jobs run as processes too. All other containers exist only in the status.
 //
-// A head costs nothing until somebody connects to it.
+// A head uses no resources until the first connection.
 package podrun

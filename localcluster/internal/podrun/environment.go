@@ -20,10 +20,10 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/podnet"
 )
 
-// proxyVariable is what the stand-in for ray reads.
+// proxyVariable is read by the substitute for ray.
 const proxyVariable = "RAYGATE_SIM_PROXY"
 
-// context ends with the Pod.
+// context returns a context that ends with the Pod.
 func (e *pod) context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -38,7 +38,7 @@ func (e *pod) context() (context.Context, context.CancelFunc) {
 
 var errGone = errors.New("the Pod is gone")
 
-// whole reads the Pod with all its fields; those the node watches are a few.
+// whole reads the Pod with all its fields; the watch of the node keeps only a few.
 func (r *Runtime) whole(ctx context.Context, e *pod) (*corev1.Pod, error) {
 	p, err := r.opts.Client.CoreV1().Pods(e.key.Namespace).Get(ctx, e.key.Name, metav1.GetOptions{})
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Runtime) whole(ctx context.Context, e *pod) (*corev1.Pod, error) {
 	return p, nil
 }
 
-// prepare reads the whole container and its environment, again and again until nothing is missing.
+// prepare reads the container and its environment, and retries until no reference is missing.
 func (c *container) prepare(ctx context.Context) ([]string, bool) {
 	for {
 		env, err := c.read(ctx)
@@ -91,12 +91,12 @@ func (c *container) read(ctx context.Context) ([]string, error) {
 	work := filepath.Join(c.dir(), "work")
 	env := c.r.base(c.pod, work)
 	env = append(env, "HOME="+work, "HOSTNAME="+c.pod.key.Name)
-	// The stand-ins come first: a container with Ray's image has no other ray.
+	// The substitutes come first, because the container has no other ray.
 	env = append(env, "PATH="+c.r.opts.Programs+string(os.PathListSeparator)+lookup(c.r.opts.Environ, "PATH"))
 	return append(env, own...), nil
 }
 
-// base is what every process gets: what concerns the user and the machine, and the way into the cluster.
+// base returns the environment of every process: variables about the user and the machine, and the proxy of the cluster.
 func (r *Runtime) base(e *pod, work string) []string {
 	var env []string
 	for _, v := range r.opts.Environ {
@@ -107,11 +107,12 @@ func (r *Runtime) base(e *pod, work string) []string {
 	}
 	url := r.opts.Proxy.URL(string(e.uid), podnet.Client{Namespace: e.key.Namespace, IP: e.ip})
 	return append(env, "TMPDIR="+filepath.Join(work, "tmp"), proxyVariable+"="+url,
-		// For everything else: Services by name, and this machine as itself.
+		// For all other programs: Services by name, and loopback as this machine.
 		"http_proxy="+url, "no_proxy=localhost,127.0.0.1,::1")
 }
 
-// declared are the variables of the container's spec, as a kubelet makes them. Unless strict, those that cannot be made are left out.
+// declared returns the variables in the container's spec, as a kubelet resolves them. Unless strict is set, unresolvable ones are
+// left out.
 func (r *Runtime) declared(ctx context.Context, p *corev1.Pod, c corev1.Container, strict bool) ([]string, error) {
 	values := map[string]string{}
 	var order []string
@@ -167,7 +168,7 @@ func (r *Runtime) source(ctx context.Context, namespace string, from corev1.EnvF
 	return out, nil
 }
 
-// value returns false for what is optional and not there.
+// value returns false for a missing optional reference.
 func (r *Runtime) value(ctx context.Context, p *corev1.Pod, v corev1.EnvVar, so map[string]string) (string, bool, error) {
 	from := v.ValueFrom
 	switch {
@@ -193,7 +194,7 @@ func (r *Runtime) value(ctx context.Context, p *corev1.Pod, v corev1.EnvVar, so 
 		value, err := r.field(p, from.FieldRef.FieldPath)
 		return value, true, err
 	}
-	return "", false, nil // resources: nothing limits a process here
+	return "", false, nil // resource fields: processes here have no limits
 }
 
 func (r *Runtime) field(p *corev1.Pod, path string) (string, error) {
@@ -215,7 +216,7 @@ func (r *Runtime) field(p *corev1.Pod, path string) (string, error) {
 	return fieldpath.ExtractFieldPathAsString(p, path)
 }
 
-// optional: what is optional may be missing.
+// optional ignores a NotFound error of an optional reference.
 func optional(err error, may *bool) error {
 	if apierrors.IsNotFound(err) && may != nil && *may {
 		return nil
@@ -244,7 +245,7 @@ func expand(words, env []string) []string {
 	return out
 }
 
-// lookup returns the last value of a variable; empty when there is none.
+// lookup returns the last value of a variable, or "" if there is none.
 func lookup(env []string, name string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -254,8 +255,8 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// program finds a program as the container would: by path, else by its name on the PATH. Images have programs where this machine has not:
-// a shell, for example.
+// program resolves a program as the container would: by path, else by its base name on the PATH. Images may have a program, such
+// as a shell, at a path that this machine lacks.
 func program(name, path string) string {
 	if strings.Contains(name, "/") {
 		if _, err := os.Stat(name); err == nil {
@@ -271,5 +272,5 @@ func program(name, path string) string {
 	return name
 }
 
-// deadline of requests to the API server that somebody waits for.
+// requestTimeout limits API requests that a client waits for.
 const requestTimeout = 10 * time.Second

@@ -18,7 +18,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/proc"
 )
 
-// ErrNotReal says that a container exists in its status only.
+// ErrNotReal reports that a container exists only in the status.
 var ErrNotReal = errors.New("nothing runs in this simulated container")
 
 // ExecOptions is a command to run in a container.
@@ -31,8 +31,8 @@ type ExecOptions struct {
 	Resize   <-chan remotecommand.TerminalSize
 }
 
-// Exec runs a command beside a container that runs as a process, or beside the entrypoints of a head. An exit code other than 0 is a
-// utilexec.ExitError.
+// Exec runs a command next to a container that runs as a process, or next to the entrypoints of a head. It returns a
+// utilexec.ExitError for an exit code other than 0.
 func (r *Runtime) Exec(ctx context.Context, p *corev1.Pod, name string, o ExecOptions) error {
 	if len(o.Command) == 0 {
 		return errors.New("there is no command")
@@ -63,12 +63,12 @@ func (r *Runtime) Exec(ctx context.Context, p *corev1.Pod, name string, o ExecOp
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = cmd.Wait() // what counts is in ProcessState
+		_ = cmd.Wait() // the result is in ProcessState
 		finish()
 	}()
 	select {
 	case <-ended:
-	case <-ctx.Done(): // the other side is gone
+	case <-ctx.Done(): // the client has disconnected
 		finishCommand(cmd, ended)
 	case <-e.stop:
 		finishCommand(cmd, ended)
@@ -77,7 +77,7 @@ func (r *Runtime) Exec(ctx context.Context, p *corev1.Pod, name string, o ExecOp
 	return exitError(cmd)
 }
 
-// finishCommand ends a command that nobody waits for.
+// finishCommand ends a command that is no longer needed.
 func finishCommand(cmd *exec.Cmd, ended <-chan struct{}) {
 	proc.SignalGroup(cmd, syscall.SIGTERM)
 	select {
@@ -117,7 +117,7 @@ func (r *Runtime) where(ctx context.Context, p *corev1.Pod, name string) (*pod, 
 	return e, h.env, h.dir, nil
 }
 
-// streams starts a command on plain streams.
+// streams starts a command with plain streams.
 func (r *Runtime) streams(cmd *exec.Cmd, uid string, o ExecOptions) (finish func(), err error) {
 	if o.Stdout != nil {
 		cmd.Stdout = o.Stdout
@@ -126,7 +126,7 @@ func (r *Runtime) streams(cmd *exec.Cmd, uid string, o ExecOptions) (finish func
 		cmd.Stderr = o.Stderr
 	}
 	if o.Stdin != nil {
-		// Not cmd.Stdin: the end of the command would wait for the end of its input.
+		// Do not use cmd.Stdin: Wait would then wait for the end of the input.
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func (r *Runtime) terminal(cmd *exec.Cmd, uid string, o ExecOptions) (finish fun
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		_, _ = io.Copy(o.Stdout, master) // ends with an error when the last process is gone
+		_, _ = io.Copy(o.Stdout, master) // returns an error when the last process has ended
 	}()
 	return func() {
 		select {

@@ -23,14 +23,15 @@ const (
 	dashboardPortName    = "dashboard"
 	defaultDashboardPort = 8265
 
-	// AnnotationHang makes the dashboard of a head Pod accept connections and answer nothing for so long after the Pod's start, such as 30s.
+	// AnnotationHang makes the dashboard of a head Pod hang for this duration after the Pod's start, for example 30s: it accepts
+	// connections and does not answer.
 	AnnotationHang = "raygate.io/sim-dashboard-hang"
 )
 
-// IsHead reports whether a simulated Ray head stands behind a Pod.
+// IsHead reports whether a Pod has a simulated Ray head.
 func IsHead(p *corev1.Pod) bool { return p.Labels[labelNodeType] == headNode }
 
-// head is the Ray head behind a Pod.
+// head is the simulated Ray head of a Pod.
 type head struct {
 	ray      *raysim.Cluster
 	server   *http.Server
@@ -46,7 +47,7 @@ func (h *head) close() {
 	_ = h.listener.Close()
 }
 
-// Endpoint returns what answers at a port of the Pod: the dashboard of a head, or a proxy of Serve.
+// Endpoint returns the endpoint of a port of the Pod: the dashboard of a head, or a Serve proxy.
 func (r *Runtime) Endpoint(ctx context.Context, p *corev1.Pod, port uint16) (podnet.Endpoint, error) {
 	if p.Status.Phase == corev1.PodRunning && port == servePort(p) {
 		if endpoint := r.proxyOf(p); endpoint != nil {
@@ -66,7 +67,7 @@ func (r *Runtime) Endpoint(ctx context.Context, p *corev1.Pod, port uint16) (pod
 	return h.listener.Serve, nil
 }
 
-// headOf returns the head behind a Pod; it is made the first time.
+// headOf returns the head of a Pod and creates it on first use.
 func (r *Runtime) headOf(ctx context.Context, p *corev1.Pod) (*head, error) {
 	r.mu.Lock()
 	e := r.entry(p, p.Status.PodIP)
@@ -108,8 +109,8 @@ func (r *Runtime) newHead(ctx context.Context, e *pod) (*head, error) {
 	if err := os.MkdirAll(filepath.Join(h.dir, "tmp"), 0o700); err != nil {
 		return nil, fmt.Errorf("making folder: %w", err)
 	}
-	// The machine's programs come first: they are what an entrypoint is for.
-	// RAY_ADDRESS of a head Pod names a Ray that is not there: without it, a Ray that is installed on this machine starts by itself.
+	// The machine's programs come first, because entrypoints use them. RAY_ADDRESS of a head Pod is removed: no Ray runs there, and
+	// without it a Ray that is installed on this machine starts locally.
 	own = slices.DeleteFunc(own, func(v string) bool { return strings.HasPrefix(v, "RAY_ADDRESS=") })
 	h.env = append(r.base(e, h.dir), own...)
 	h.env = append(h.env, "PATH="+lookup(r.opts.Environ, "PATH")+string(os.PathListSeparator)+r.opts.Programs)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/cri-client/pkg/logs"
 )
 
-// Logs writes the log of a container as a kubelet does. That of a container that is not real says so.
+// Logs writes the log of a container as a kubelet does. For a container that exists only in the status, it writes a note.
 func (r *Runtime) Logs(ctx context.Context, p *corev1.Pod, o *corev1.PodLogOptions, stdout, stderr io.Writer) error {
 	path, err := r.logOf(p, o.Container, o.Previous)
 	if errors.Is(err, ErrNotReal) {
@@ -51,7 +51,7 @@ func hint(p *corev1.Pod) string {
 	return " The dashboard of the simulated Ray head has the logs of its jobs."
 }
 
-// logOf returns the path of a log.
+// logOf returns the path of a container's log.
 func (r *Runtime) logOf(p *corev1.Pod, name string, previous bool) (string, error) {
 	if !slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return c.Name == name && IsReal(c) }) {
 		return "", fmt.Errorf("container %s: %w", name, ErrNotReal)
@@ -65,7 +65,7 @@ func (r *Runtime) logOf(p *corev1.Pod, name string, previous bool) (string, erro
 		return "", fmt.Errorf("container %q in pod %q is waiting to start: %s", name, p.Name, reason)
 	}
 	number := status.RestartCount
-	// While a container waits for its next start, the one that has ended is both: the last and the previous.
+	// While a container waits for its next start, the last log is also the previous one.
 	waits := status.State.Waiting != nil && status.LastTerminationState.Terminated != nil
 	if previous && !waits {
 		number--
@@ -77,7 +77,7 @@ func (r *Runtime) logOf(p *corev1.Pod, name string, previous bool) (string, erro
 	return c.logPath(number), nil
 }
 
-// statusOf is the status of a container: as it is, or as an earlier supervisor has written it; the zero value when there is none.
+// statusOf returns the current status of a container, or the one from an earlier supervisor; the zero value if there is none.
 func (r *Runtime) statusOf(p *corev1.Pod, name string) corev1.ContainerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *Runtime) running(p *corev1.Pod, name string) bool {
 	return e != nil && e.containers[name] != nil && e.containers[name].status.State.Running != nil
 }
 
-// state is as much of a container runtime as the reader of logs asks.
+// state implements the methods of a container runtime that the log reader calls.
 type state struct {
 	internalapi.RuntimeService
 	running func() bool

@@ -16,29 +16,30 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/podnet"
 )
 
-// Options say what a Runtime works with. All are required but BackOff.
+// Options configure a Runtime. All fields except BackOff are required.
 type Options struct {
 	Client kubernetes.Interface
-	// Dir gets a folder per Pod, by UID, with working directories and logs.
+	// Dir contains one folder per Pod, named by UID, with working directories and logs.
 	Dir string
-	// Programs is the folder with the stand-ins for ray and python.
+	// Programs is the folder with the substitutes for ray and python.
 	Programs string
-	// Environ is the environment of this program, of which processes get what concerns the user and the machine.
+	// Environ is the environment of this program. Containers inherit the variables about the user and the machine.
 	Environ []string
-	// Containers and Entrypoints run processes. They are two, so that submitters that wait never keep the jobs they wait for from running.
+	// Containers and Entrypoints run processes. They have separate limits, so that waiting submitters cannot block the jobs that
+	// they wait for.
 	Containers, Entrypoints *localproc.Runner
 	Proxy                   *podnet.Proxy
-	// Pods are those of a Ray cluster that have not ended, with the fields that the simulated nodes keep.
+	// Pods returns the Pods of a Ray cluster that have not ended, with the fields that the simulated nodes keep.
 	Pods func(cluster types.NamespacedName) []*corev1.Pod
-	// Changed is called when the state of a container has changed, from any goroutine.
+	// Changed is called, from any goroutine, when the state of a container has changed.
 	Changed func(types.NamespacedName)
-	// Logf gets what goes wrong and is tried again.
+	// Logf receives errors that are retried.
 	Logf func(format string, args ...any)
-	// BackOff is how long a container that ended for the second time waits for its next start; twice as long each time after. 0 means 10 s.
+	// BackOff is the delay before the next start of a container that ended twice. It doubles after each further end. 0 means 10 s.
 	BackOff time.Duration
 }
 
-// Runtime runs what is real of Pods.
+// Runtime runs the containers of Pods that are real processes.
 type Runtime struct {
 	opts Options
 
@@ -47,25 +48,25 @@ type Runtime struct {
 	serves map[types.NamespacedName]*serving // by Ray cluster
 }
 
-// pod is what is real of one Pod. Its fields are set once, or guarded by the mutex of the runtime.
+// pod holds the real processes of one Pod. Its fields are set once, or guarded by the mutex of the runtime.
 type pod struct {
 	key        types.NamespacedName
 	uid        types.UID
 	ip         string
 	containers map[string]*container
-	head       *head // nil until somebody connects
+	head       *head // nil until the first connection
 	cluster    types.NamespacedName
-	proxy      *proxy // of Serve; nil until somebody connects
+	proxy      *proxy // for Serve; nil until the first connection
 	ended      bool   // proxy is closed
 
-	starting sync.Mutex     // held while the head is made
-	stop     chan struct{}  // closed when everything has to end
+	starting sync.Mutex     // held while the head is created
+	stop     chan struct{}  // closed to end all processes of the Pod
 	grace    time.Duration  // set before stop is closed
-	hook     time.Duration  // set before stop is closed: how long its preStop hook sleeps
-	crashed  bool           // set before stop is closed: its node notices later
+	hook     time.Duration  // set before stop is closed: the duration of the preStop hook's sleep
+	crashed  bool           // set before stop is closed: the node notices the end later
 	stopping bool           // stop is closed
 	work     sync.WaitGroup // containers, and processes of exec
-	done     chan struct{}  // closed when everything has ended
+	done     chan struct{}  // closed after all processes have ended
 }
 
 // New returns a runtime without Pods.
@@ -76,7 +77,7 @@ func New(o Options) *Runtime {
 	return &Runtime{opts: o, pods: map[types.UID]*pod{}, serves: map[types.NamespacedName]*serving{}}
 }
 
-// entry returns what is known of the Pod, which is made when missing. The caller holds r.mu.
+// entry returns the entry of the Pod and creates it if it is missing. The caller holds r.mu.
 func (r *Runtime) entry(p *corev1.Pod, ip string) *pod {
 	e, ok := r.pods[p.UID]
 	if !ok {
@@ -89,8 +90,8 @@ func (r *Runtime) entry(p *corev1.Pod, ip string) *pod {
 	return e
 }
 
-// Containers starts the containers of the Pod that are real and do not run yet, and returns the states of these by name. Of a Pod that is
-// being deleted nothing is started.
+// Containers starts the real containers of the Pod that do not run yet and returns their states by name. It starts nothing in a
+// Pod that is being deleted.
 func (r *Runtime) Containers(p *corev1.Pod, ip string) map[string]corev1.ContainerStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +121,8 @@ func (r *Runtime) Containers(p *corev1.Pod, ip string) map[string]corev1.Contain
 	return out
 }
 
-// Stop ends everything of the Pod, and reports whether it has ended. It does not wait: Changed tells when to ask again.
+// Stop ends all processes of the Pod and reports whether they have ended. It does not wait; Options.Changed is called when the
+// result may have changed.
 func (r *Runtime) Stop(p *corev1.Pod, grace time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,14 +142,14 @@ func (r *Runtime) Stop(p *corev1.Pod, grace time.Duration) bool {
 	}
 }
 
-// Crash ends everything of the Pod at once, as SIGKILL does, and reports whether its node has noticed: until then the Pod looks alive.
-// Changed tells when to ask again.
+// Crash ends all processes of the Pod at once, as SIGKILL does, and reports whether the node has noticed. Until then the Pod looks
+// alive. Crash does not wait; Options.Changed is called when the result may have changed.
 func (r *Runtime) Crash(p *corev1.Pod) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.pods[p.UID]
 	if !ok {
-		return true // nothing of it is real
+		return true // no real processes
 	}
 	e.crashed = e.crashed || !e.stopping
 	r.end(e, 0)
@@ -159,7 +161,7 @@ func (r *Runtime) Crash(p *corev1.Pod) bool {
 	}
 }
 
-// end begins to end everything of a Pod. The caller holds r.mu.
+// end starts to end the processes of a Pod. The caller holds r.mu.
 func (r *Runtime) end(e *pod, grace time.Duration) {
 	if e.stopping {
 		return
@@ -168,7 +170,7 @@ func (r *Runtime) end(e *pod, grace time.Duration) {
 	close(e.stop)
 	go func() {
 		r.drain(e)
-		e.starting.Lock() // a head that is being made is there after this, or never
+		e.starting.Lock() // waits for a head that is being created; none is created later
 		if e.head != nil {
 			e.head.close()
 		}
@@ -185,7 +187,7 @@ func (r *Runtime) end(e *pod, grace time.Duration) {
 	}()
 }
 
-// drain lets the proxy of a Pod serve those who are on their way.
+// drain keeps the proxy of a Pod open for requests that are still routed to it.
 func (r *Runtime) drain(e *pod) {
 	r.mu.Lock()
 	s := r.serves[e.cluster]
@@ -203,7 +205,7 @@ func (r *Runtime) drain(e *pod) {
 	}
 }
 
-// Forget ends everything of a Pod that is gone, and removes its folder.
+// Forget ends all processes of a deleted Pod and removes its folder.
 func (r *Runtime) Forget(uid types.UID) {
 	r.mu.Lock()
 	e, ok := r.pods[uid]
@@ -226,17 +228,17 @@ func (r *Runtime) Forget(uid types.UID) {
 	}()
 }
 
-// hasFolder: most Pods have none, nor an entry.
+// hasFolder reports whether the Pod has a folder. Most Pods have neither a folder nor an entry.
 func (r *Runtime) hasFolder(uid types.UID) bool {
 	_, err := os.Stat(r.podDir(uid))
 	return err == nil
 }
 
-// KeepOnly removes the folders of all other Pods: those that went while nobody watched.
+// KeepOnly removes the folders of all other Pods, which were deleted while the runtime did not run.
 func (r *Runtime) KeepOnly(uids map[types.UID]bool) {
 	entries, err := os.ReadDir(r.opts.Dir)
 	if err != nil {
-		return // there is none yet
+		return // the folder does not exist yet
 	}
 	for _, e := range entries {
 		if !uids[types.UID(e.Name())] {
@@ -245,7 +247,7 @@ func (r *Runtime) KeepOnly(uids map[types.UID]bool) {
 	}
 }
 
-// Close kills everything and waits for its end.
+// Close kills all processes and waits for their end.
 func (r *Runtime) Close() {
 	r.opts.Containers.Close()
 	r.opts.Entrypoints.Close()
@@ -262,7 +264,7 @@ func (r *Runtime) Close() {
 	serves := slices.Collect(maps.Values(r.serves))
 	r.mu.Unlock()
 	for _, s := range serves {
-		s.Close() // not under the lock: a Serve asks for its nodes under its own
+		s.Close() // not under the lock: Serve reads its nodes under its own lock
 	}
 }
 

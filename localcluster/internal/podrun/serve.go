@@ -21,17 +21,17 @@ const (
 	defaultServePort = 8000
 	storageVariable  = "RAY_external_storage_namespace"
 
-	// noticeTime is how long a kubelet may take to see that a container has ended by itself: it looks once in a second.
+	// noticeTime is how long a kubelet may take to notice that a container has ended by itself: it checks once a second.
 	noticeTime = time.Second
-	// finishTime limits requests that are under way when a proxy ends.
+	// finishTime limits how long a proxy that is closing waits for active requests.
 	finishTime = time.Second
 )
 
 // serving is Ray Serve on the Pods of one Ray cluster.
 type serving struct {
 	*servesim.Serve
-	head    types.UID // whose memory has its state
-	storage string    // that has its state when not empty
+	head    types.UID // the head whose memory has the state of Serve
+	storage string    // the external storage with the state; empty if there is none
 }
 
 // proxy is the server behind the Serve port of a Pod.
@@ -42,8 +42,8 @@ type proxy struct {
 
 var sleeps = regexp.MustCompile(`\bsleep\s+(\d+)`)
 
-// HookTime is how long the preStop hook of a container sleeps; 0 without one. So long a proxy goes on after the deletion of its Pod: who has
-// found it among the endpoints of a Service may still come. Ray ends when it is asked to.
+// HookTime returns how long the container's preStop hook sleeps, or 0 without one. The proxy keeps serving for that time after the
+// Pod is deleted, because clients may still use its endpoint. Ray itself ends when it receives the signal.
 func HookTime(c corev1.Container) time.Duration {
 	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
 		return 0
@@ -60,7 +60,7 @@ func HookTime(c corev1.Container) time.Duration {
 	return 0
 }
 
-// close ends the proxy. What is under way is finished first if it ends gracefully.
+// close ends the proxy. If gracefully is set, it first waits for active requests.
 func (p *proxy) close(gracefully bool) {
 	if gracefully {
 		ctx, cancel := context.WithTimeout(context.Background(), finishTime)
@@ -71,16 +71,16 @@ func (p *proxy) close(gracefully bool) {
 	_ = p.listener.Close()
 }
 
-// ProbesServe reports whether a container is ready only while the Serve proxy of its Pod is.
+// ProbesServe reports whether the container's readiness depends on the Serve proxy of its Pod.
 func ProbesServe(c corev1.Container) bool {
 	probe := c.ReadinessProbe
 	return probe != nil && probe.Exec != nil && strings.Contains(strings.Join(probe.Exec.Command, " "), "/-/healthz")
 }
 
-// IsServePort reports whether it is the port of the Serve proxy.
+// IsServePort reports whether p is the port of the Serve proxy.
 func IsServePort(p corev1.ContainerPort) bool { return p.Name == servePortName }
 
-// Cluster is the Ray cluster of a Pod; its name is empty where there is none.
+// Cluster returns the Ray cluster of a Pod. The name is empty if the Pod belongs to none.
 func Cluster(p *corev1.Pod) types.NamespacedName {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Labels[labelCluster]}
 }
@@ -99,7 +99,7 @@ func (r *Runtime) Ready(p *corev1.Pod) bool {
 	return s != nil && s.Healthy(string(p.UID))
 }
 
-// proxyOf returns what answers at the Serve port of a Pod, or nil when nothing does.
+// proxyOf returns the endpoint behind the Serve port of a Pod, or nil if the port is closed.
 func (r *Runtime) proxyOf(p *corev1.Pod) podnet.Endpoint {
 	r.mu.Lock()
 	s := r.serves[Cluster(p)]
@@ -127,7 +127,7 @@ func (r *Runtime) proxyOf(p *corev1.Pod) podnet.Endpoint {
 	return e.proxy.listener.Serve
 }
 
-// serve returns Ray Serve for a new head: what the head before it had only where a storage has it.
+// serve returns Ray Serve for a new head. State of the previous head survives only in an external storage.
 func (r *Runtime) serve(head *corev1.Pod, storage string) *servesim.Serve {
 	cluster := Cluster(head)
 	r.mu.Lock()
@@ -149,7 +149,7 @@ func (r *Runtime) serve(head *corev1.Pod, storage string) *servesim.Serve {
 	return s.Serve
 }
 
-// nodes are the Pods of a cluster that run.
+// nodes returns the running Pods of a cluster as Serve nodes.
 func (r *Runtime) nodes(cluster types.NamespacedName) []servesim.Node {
 	var out []servesim.Node
 	for _, p := range r.opts.Pods(cluster) {
@@ -160,7 +160,7 @@ func (r *Runtime) nodes(cluster types.NamespacedName) []servesim.Node {
 	return out
 }
 
-// ended reports whether the processes of a Pod have ended, of which its status may not tell yet.
+// ended reports whether the processes of a Pod have ended, even if its status does not show that yet.
 func (r *Runtime) ended(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,8 +174,8 @@ func (r *Runtime) changed(cluster types.NamespacedName) {
 	}
 }
 
-// refresh lets Serve see that a Pod of its cluster leaves or has gone. Without a storage, what it knows goes with the head; with its last
-// Pod it goes itself.
+// refresh notifies Serve that a Pod of its cluster is leaving or gone. Without an external storage, the state of Serve is lost
+// with the head. Serve itself ends with the last Pod.
 func (r *Runtime) refresh(e *pod, headGone bool) {
 	r.mu.Lock()
 	s := r.serves[e.cluster]

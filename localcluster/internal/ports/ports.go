@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// Ports are chosen from here when the usual one is taken: below the range from
-// which Linux and macOS take the local ends of outgoing connections, so that a
-// part that is started again does not find its port used by one of its clients.
+// Range of the ports that replace taken ones. It is below the ephemeral ports of Linux and macOS, so that a restarted part does
+// not find its port in use by one of its clients.
 const (
 	firstFree = 20000
 	lastFree  = 32000
 )
 
-// ErrNoFreePort says that no port of the searched range could be bound.
+// ErrNoFreePort reports that no port in the searched range could be bound.
 var ErrNoFreePort = errors.New("no free port")
 
 // IsFree reports whether nothing listens on the port of the loopback address.
@@ -28,8 +27,7 @@ func IsFree(port int) bool {
 		return false
 	}
 	_ = l.Close()
-	// Some systems let a specific address be bound beside a listener on all
-	// addresses; such a listener answers.
+	// Some systems allow binding a specific address next to a listener on all addresses. Such a listener accepts connections.
 	c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
 	if err == nil {
 		_ = c.Close()
@@ -38,7 +36,7 @@ func IsFree(port int) bool {
 	return true
 }
 
-// Chooser hands out ports, none of them twice. The zero value is ready for use.
+// Chooser chooses each port at most once. The zero value is ready for use.
 type Chooser struct {
 	given map[int]bool
 
@@ -46,9 +44,8 @@ type Chooser struct {
 	Free func(port int) bool
 }
 
-// Choose returns the first of the preferred ports that is free, or any free one
-// when none is; the boolean says whether it is a preferred one. A preferred port
-// of 0 is skipped.
+// Choose returns the first free port among the preferred ones, or any free port. The boolean reports whether it is a preferred
+// one. Preferred ports of 0 are skipped.
 func (c *Chooser) Choose(preferred ...int) (int, bool, error) {
 	for _, p := range preferred {
 		if p != 0 && c.take(p) {

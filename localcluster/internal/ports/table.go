@@ -10,8 +10,8 @@ import (
 // Table maps the name of a listener to its port.
 type Table map[string]int
 
-// Load reads a table that Save wrote. A missing or unreadable file gives an
-// empty table: ports are a convenience, never a reason not to start.
+// Load reads a table that Save wrote. It returns an empty table for a missing or unreadable file, because saved ports are only a
+// convenience.
 func Load(path string) Table {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -42,9 +42,8 @@ type Moved struct {
 	Usual, Port int
 }
 
-// Assign gives a port to every listener of usual: the saved one when it is
-// free, else the usual one, else another. It returns those that are on neither,
-// sorted by name.
+// Assign assigns a port to every listener in usual: the saved one if it is free, else the usual one, else another. It returns the
+// listeners that got neither, sorted by name.
 func Assign(c *Chooser, usual, saved Table) (Table, []Moved, error) {
 	out := Table{}
 	var moved []Moved

@@ -10,5 +10,5 @@ func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// forbidPrivileges: children of this thread gain nothing from set-user-id programs.
+// forbidPrivileges disables set-user-id programs for children of this thread.
 func forbidPrivileges() { _ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }

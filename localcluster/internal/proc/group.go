@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Group is the set of parts that live and die together. The zero value is ready
-// for use.
+// Group is a set of parts that are stopped together. The zero value is ready for use.
 type Group struct {
 	mu      sync.Mutex
 	parts   []*part
@@ -18,11 +17,11 @@ type part struct {
 	*Process
 	layer    int
 	grace    time.Duration
-	expected bool // its end is no crash
+	expected bool // true if its end is not a crash
 }
 
-// Start runs a part. Parts of a higher layer are stopped before those of a lower
-// one, parts of one layer together; grace is how long each has for that.
+// Start runs a part. StopAll stops parts of a higher layer before those of a lower one, and parts of the same layer together.
+// grace is how long a part may take to stop before it is killed.
 func (g *Group) Start(spec Spec, layer int, grace time.Duration) (*Process, error) {
 	p, err := Start(spec)
 	if err != nil {
@@ -41,7 +40,7 @@ func (g *Group) Start(spec Spec, layer int, grace time.Duration) (*Process, erro
 		if !expected {
 			select {
 			case crashes <- p:
-			default: // the first crash is the one that is told
+			default: // only the first crash is reported
 			}
 		}
 	}()
@@ -58,8 +57,7 @@ func (g *Group) Crashes() chan *Process {
 	return g.crashes
 }
 
-// Remove takes a part out of the group: its end is no crash any more, and
-// stopping it is left to the caller.
+// Remove takes a part out of the group. Its end is then not a crash, and the caller has to stop it.
 func (g *Group) Remove(p *Process) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -82,8 +80,7 @@ func (g *Group) Running() []*Process {
 	return out
 }
 
-// StopAll stops the parts, the highest layer first. told gets a line for each
-// part that had to be killed; nil is silent.
+// StopAll stops the parts, the highest layer first. It calls told for each part that had to be killed; told may be nil.
 func (g *Group) StopAll(told func(format string, args ...any)) {
 	g.mu.Lock()
 	parts := g.parts

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Spec says how to run a part.
+// Spec configures a part.
 type Spec struct {
 	Name string   // for messages
 	Path string   // of the executable
@@ -53,13 +53,13 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// PID of the process; it stays the same after its end.
+// PID returns the pid of the process, also after its end.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit describes how the process ended; call it after Done.
+// Exit describes how the process ended. Call it after Done is closed.
 func (p *Process) Exit() string {
 	if p.err == nil {
 		return "exit status 0"
@@ -67,8 +67,8 @@ func (p *Process) Exit() string {
 	return p.err.Error()
 }
 
-// Stop asks the process to end, kills it when it has not after grace, and waits
-// for its end. It reports whether killing was necessary.
+// Stop sends SIGTERM, kills the process if it has not ended after grace, and waits for its end. It reports whether killing was
+// necessary.
 func (p *Process) Stop(grace time.Duration) (killed bool) {
 	p.signal(syscall.SIGTERM)
 	select {
@@ -80,14 +80,13 @@ func (p *Process) Stop(grace time.Duration) (killed bool) {
 	return true
 }
 
-// Kill ends the process without asking it and waits for its end.
+// Kill sends SIGKILL and waits for the end of the process.
 func (p *Process) Kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.done
 }
 
-// signal reaches the whole process group of the part. The pid cannot belong to
-// somebody else: it is not reused before Wait has returned.
+// signal sends a signal to the process group of the part. The pid cannot be reused before Wait has returned.
 func (p *Process) signal(sig syscall.Signal) {
 	select {
 	case <-p.done:
@@ -99,8 +98,7 @@ func (p *Process) signal(sig syscall.Signal) {
 // Tail returns the last n lines of the part's log.
 func (p *Process) Tail(n int) []string { return Tail(p.Log, n) }
 
-// Tail returns the last n lines of a file, reading no more than its last 64 KiB;
-// nothing when it cannot be read.
+// Tail returns the last n lines of a file, from at most its last 64 KiB, or nothing if it cannot be read.
 func Tail(path string, n int) []string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -118,7 +116,7 @@ func Tail(path string, n int) []string {
 	return lastLines(buf[:m], n, offset > 0)
 }
 
-// lastLines splits off the last n lines; cut says that data starts somewhere in a line.
+// lastLines returns the last n lines of data. cut means that data starts within a line.
 func lastLines(data []byte, n int, cut bool) []string {
 	data = bytes.TrimRight(data, "\n")
 	if len(data) == 0 {

@@ -24,9 +24,8 @@ func nodeName(i int) string { return fmt.Sprintf("raygate-node-%d", i) }
 // nodeAddress is the address of the node, outside the range of the Pods.
 func nodeAddress(i int) string { return fmt.Sprintf("10.245.%d.%d", i/250, i%250+1) }
 
-// node is what the i-th simulated node looks like: large enough that nothing
-// ever waits for room unless a test asks for too much on purpose.
-// kubeletPort is 0 when nothing answers for its kubelet.
+// node returns the object of the i-th simulated node. Its capacity is so large that Pods wait only if a test requests too much on
+// purpose. kubeletPort is 0 if the node has no kubelet server.
 func node(i int, kubeletPort int32, now time.Time) *corev1.Node {
 	capacity := corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("20000"),
@@ -73,8 +72,8 @@ func node(i int, kubeletPort int32, now time.Time) *corev1.Node {
 	}
 }
 
-// register makes the i-th node, or writes its status when it is there already;
-// what a user has done to it (a taint, cordon, label) stays.
+// register creates the i-th node, or updates the status of an existing one. Changes of users, such as taints, cordons and labels,
+// stay.
 func (s *Simulator) register(ctx context.Context, i int) error {
 	want := node(i, s.kubeletPort, time.Now())
 	nodes := s.client.CoreV1().Nodes()
@@ -97,8 +96,7 @@ func (s *Simulator) register(ctx context.Context, i int) error {
 	return s.renew(ctx, i)
 }
 
-// renew tells by the node's lease that it is alive, and registers it again if
-// somebody has deleted it.
+// renew renews the node's lease, and registers the node again if it was deleted.
 func (s *Simulator) renew(ctx context.Context, i int) error {
 	name := nodeName(i)
 	if _, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"}); apierrors.IsNotFound(err) {

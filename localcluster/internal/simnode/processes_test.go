@@ -69,7 +69,7 @@ func TestWithProcesses(t *testing.T) {
 	}
 }
 
-// TestAnnotationsComeFirst: a Pod that is told how to end runs nothing.
+// TestAnnotationsComeFirst: a Pod with an annotation for its end runs nothing.
 func TestAnnotationsComeFirst(t *testing.T) {
 	for name, p := range map[string]*corev1.Pod{
 		"exit code":    real("Never", annotated(annotationExitCode, "0")),

@@ -31,34 +31,35 @@ type Simulator struct {
 	pods      cache.SharedIndexInformer
 	logf      func(format string, args ...any)
 
-	runtime     Runtime // nil: nothing is real
+	runtime     Runtime // nil if no containers are real processes
 	kubeletPort int32
 }
 
-// Runtime runs what of Pods is real. Its methods do not block.
+// Runtime runs the containers of Pods that are real processes. Its methods do not block.
 type Runtime interface {
-	// Containers starts what does not run yet and returns the states of the real containers by name.
+	// Containers starts the real containers that do not run yet and returns their states by name.
 	Containers(pod *corev1.Pod, ip string) map[string]corev1.ContainerStatus
 	// Ready reports whether the probes of a Pod succeed.
 	Ready(pod *corev1.Pod) bool
-	// Stop ends what is real of a Pod and reports whether it has ended; when it has, Changed is called.
+	// Stop ends the real processes of a Pod and reports whether they have ended. The runtime calls Changed when they end later.
 	Stop(pod *corev1.Pod, grace time.Duration) (ended bool)
-	// Crash ends what is real of a Pod at once, and reports whether the node has noticed; when it has, Changed is called.
+	// Crash kills the real processes of a Pod and reports whether the node has noticed. The runtime calls Changed when it notices
+	// later.
 	Crash(pod *corev1.Pod) (noticed bool)
 	// Forget is called when a Pod is gone.
 	Forget(uid types.UID)
-	// KeepOnly is called once at the start with the Pods that there are.
+	// KeepOnly is called once at the start with the existing Pods.
 	KeepOnly(uids map[types.UID]bool)
 }
 
-// Use makes Pods real, as far as r does that. kubeletPort is where something answers for the kubelets. Call it before Start.
+// Use runs containers of Pods as real processes, as far as r supports them. kubeletPort is the port of the kubelet server of all
+// nodes. Call Use before Start.
 func (s *Simulator) Use(r Runtime, kubeletPort int32) { s.runtime, s.kubeletPort = r, kubeletPort }
 
-// Changed makes the node look at a Pod again.
+// Changed queues the Pod for another sync.
 func (s *Simulator) Changed(key types.NamespacedName) { s.queue.Add(key) }
 
-// New prepares n nodes of the cluster of cfg. logf gets what goes wrong and is
-// tried again; it must not be nil.
+// New prepares n nodes of the cluster of cfg. logf receives errors that are retried; it must not be nil.
 func New(cfg *rest.Config, n int, logf func(format string, args ...any)) (*Simulator, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
@@ -95,8 +96,8 @@ func New(cfg *rest.Config, n int, logf func(format string, args ...any)) (*Simul
 	return s, nil
 }
 
-// Start registers the nodes, returns when they are ready for Pods, and keeps
-// them so until ctx is done. Wait then tells when everything has ended.
+// Start registers the nodes and returns when they are ready for Pods. They stay ready until ctx is done. wait returns after
+// everything has ended.
 func (s *Simulator) Start(ctx context.Context) (wait func(), err error) {
 	for i := range len(s.nodes) {
 		if err := s.register(ctx, i); err != nil {
@@ -108,7 +109,7 @@ func (s *Simulator) Start(ctx context.Context) (wait func(), err error) {
 	if !cache.WaitForCacheSync(ctx.Done(), s.pods.HasSynced) {
 		return wg.Wait, ctx.Err()
 	}
-	// Before any new address is given away: Pods of an earlier run keep theirs.
+	// Reserve existing addresses before new ones are assigned: Pods of an earlier run keep theirs.
 	uids := map[types.UID]bool{}
 	for _, obj := range s.pods.GetStore().List() {
 		if pod, ok := obj.(*corev1.Pod); ok {
@@ -136,7 +137,7 @@ func (s *Simulator) Start(ctx context.Context) (wait func(), err error) {
 // Counts are the Pods on the simulated nodes.
 type Counts struct{ Running, Starting, Ending, Done int }
 
-// Counts the Pods as last seen.
+// Counts counts the Pods in the cache.
 func (s *Simulator) Counts() Counts {
 	var c Counts
 	for _, obj := range s.pods.GetStore().List() {
@@ -208,7 +209,7 @@ func (s *Simulator) work(ctx context.Context) bool {
 	return true
 }
 
-// sync brings one Pod a step further; the watch brings it back for the next.
+// sync performs the next step for one Pod; the watch queues the Pod again for the step after it.
 func (s *Simulator) sync(ctx context.Context, key types.NamespacedName) error {
 	obj, exists, err := s.pods.GetStore().GetByKey(key.String())
 	if err != nil || !exists {
@@ -238,7 +239,7 @@ func (s *Simulator) sync(ctx context.Context, key types.NamespacedName) error {
 	return s.patch(ctx, pod, status)
 }
 
-// status returns what the Pod's status is to become, nil when it is that.
+// status returns the next status of the Pod, or nil if nothing changes.
 func (s *Simulator) status(pod *corev1.Pod, ip, hostIP string) *corev1.PodStatus {
 	switch {
 	case s.runtime == nil:
@@ -247,22 +248,21 @@ func (s *Simulator) status(pod *corev1.Pod, ip, hostIP string) *corev1.PodStatus
 		s.runtime.Stop(pod, 0)
 		return nil
 	case crashes(pod) && !s.runtime.Crash(pod):
-		return nil // Changed brings it back
+		return nil // Changed queues the Pod again
 	case hasReal(pod):
 		return withProcesses(pod, ip, hostIP, s.runtime.Containers(pod, ip), time.Now())
 	}
 	return next(pod, ip, hostIP, s.runtime.Ready(pod), time.Now())
 }
 
-// end lets a deleted Pod go, after what is real of it.
+// end completes the deletion of a Pod after its real processes have ended.
 func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
 	grace := ptr.Deref(pod.DeletionGracePeriodSeconds, -1)
 	if s.runtime != nil && !s.runtime.Stop(pod, time.Duration(max(grace, 0))*time.Second) {
-		return nil // Changed brings it back
+		return nil // Changed queues the Pod again
 	}
 	if len(pod.Finalizers) > 0 {
-		// It stays visible until its finalizers are gone, and whoever holds them
-		// may wait for its containers to have ended.
+		// The Pod stays visible until its finalizers are removed. Their owners may wait for its containers to end.
 		status := next(pod, "", "", false, time.Now())
 		if s.runtime != nil && hasReal(pod) && !hasEnded(pod) {
 			status = stoppedProcesses(pod, s.runtime.Containers(pod, pod.Status.PodIP), time.Now())
@@ -286,8 +286,8 @@ func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
 	return err
 }
 
-// patch writes a status. The UID in it keeps a Pod that has the name meanwhile
-// from getting it; conditions that are not named stay as they are.
+// patch writes a status. The UID keeps the patch from changing a newer Pod of the same name. Conditions that the patch does not
+// name stay.
 func (s *Simulator) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
@@ -301,5 +301,5 @@ func (s *Simulator) patch(ctx context.Context, pod *corev1.Pod, status *corev1.P
 		s.addresses.release(string(pod.UID)) // forget may have come before assign
 		return nil
 	}
-	return err // a conflict too: when the name is another Pod's, the watch brings that
+	return err // also a conflict: if a newer Pod has the name, the watch delivers it
 }

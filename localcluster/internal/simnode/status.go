@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a Pod can be told by annotation.
+// Annotations of Pods that control the simulation.
 const (
 	annotationStayPending = "raygate.io/sim-stay-pending"
 	annotationExitCode    = "raygate.io/sim-exit-code"
 )
 
-// next returns the status that the Pod is to have, or nil when it has it.
-// It is pure: ip is the Pod's address, hostIP its node's, and probed whether its probes succeed.
+// next returns the next status of the Pod, or nil if it has that status already. It is pure. ip is the Pod's address, hostIP its
+// node's address; probed reports whether its probes succeed.
 func next(pod *corev1.Pod, ip, hostIP string, probed bool, now time.Time) *corev1.PodStatus {
 	switch {
 	case hasEnded(pod):
@@ -52,7 +52,7 @@ func exitCode(pod *corev1.Pod) (int32, bool) {
 	return int32(code), err == nil
 }
 
-// crashes reports whether a Pod that runs is to end by itself.
+// crashes reports whether a running Pod has to end by itself.
 func crashes(pod *corev1.Pod) bool {
 	_, ok := exitCode(pod)
 	return ok && isRunning(pod)
@@ -64,7 +64,7 @@ func isRunning(pod *corev1.Pod) bool {
 
 func isReady(pod *corev1.Pod) bool { return conditionTrue(pod, corev1.PodReady) }
 
-// gatesOpen reports whether everybody else whom the Pod waits for has agreed.
+// gatesOpen reports whether the conditions of all readiness gates are true.
 func gatesOpen(pod *corev1.Pod) bool {
 	return !slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool {
 		return !conditionTrue(pod, g.ConditionType)
@@ -77,7 +77,7 @@ func conditionTrue(pod *corev1.Pod, t corev1.PodConditionType) bool {
 	})
 }
 
-// running is the status of a Pod whose containers have all started.
+// running returns the status of a Pod whose containers have all started.
 func running(pod *corev1.Pod, ip, hostIP string, probed bool, now time.Time) *corev1.PodStatus {
 	at := metav1.NewTime(now)
 	s := &corev1.PodStatus{
@@ -100,14 +100,14 @@ func running(pod *corev1.Pod, ip, hostIP string, probed bool, now time.Time) *co
 			continue
 		}
 		st := terminated(pod, c, 0, at, at)
-		st.Ready = true // what a completed init container shows
+		st.Ready = true // as kubelets report completed init containers
 		s.InitContainerStatuses = append(s.InitContainerStatuses, st)
 	}
 	s.ContainerStatuses = startedAll(pod, probed, at)
 	return s
 }
 
-// startedAll are the containers of a Pod that runs. Only the first has a probe that can fail.
+// startedAll returns the container states of a running Pod. Only the first container has a probe that can fail.
 func startedAll(pod *corev1.Pod, probed bool, now metav1.Time) []corev1.ContainerStatus {
 	if pod.Status.StartTime != nil {
 		now = *pod.Status.StartTime
@@ -121,7 +121,7 @@ func startedAll(pod *corev1.Pod, probed bool, now metav1.Time) []corev1.Containe
 	return out
 }
 
-// ended is the status of a Pod whose containers have all ended with this code.
+// ended returns the status of a Pod whose containers have all ended with this code.
 func ended(pod *corev1.Pod, code int32, now time.Time) *corev1.PodStatus {
 	phase, reason := corev1.PodSucceeded, "PodCompleted"
 	if code != 0 {
@@ -148,7 +148,7 @@ func ended(pod *corev1.Pod, code int32, now time.Time) *corev1.PodStatus {
 	return s
 }
 
-// readiness are the conditions that follow from probes and readiness gates.
+// readiness returns the conditions that follow from probes and readiness gates.
 func readiness(pod *corev1.Pod, probed bool, now time.Time) []corev1.PodCondition {
 	reason := ""
 	switch {

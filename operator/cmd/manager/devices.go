@@ -26,36 +26,37 @@ import (
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
 
-// shippedRegistry stands for the registry that comes with the operator, in place of a file.
+// shippedRegistry is the value of --device-registry that selects the registry built into the operator.
 const shippedRegistry = "shipped"
 
-// registryPeriod is how often the file is read. A kubelet brings a changed ConfigMap within a minute or two, so that this adds little.
+// registryPeriod is how often the file is read. It adds little to the one or two minutes that a kubelet takes to update a
+// ConfigMap.
 const registryPeriod = 10 * time.Second
 
-// auditPeriod is how often quotas are looked at that are exceeded all the same: seldom, because admission should leave none.
+// auditPeriod is how often exceeded quotas are searched for. It is long because admission should prevent them.
 const auditPeriod = 30 * time.Second
 
-// registrationPeriod is how often the registrations are read, which are two objects.
+// registrationPeriod is how often the two registration objects are read.
 const registrationPeriod = 10 * time.Second
 
-// DeviceOptions say how shared accelerators are looked after.
+// DeviceOptions configure the support for shared accelerators.
 type DeviceOptions struct {
-	// Registry is a file with families of devices, or "shipped"; empty turns device admission off.
+	// Registry is a file with device families, or "shipped"; empty turns device admission off.
 	Registry string
-	// Quota holds Pods to limits.<resource> of ResourceQuotas.
+	// Quota enforces limits.<resource> of ResourceQuotas for Pods.
 	Quota bool
-	// QuotaConsistency is Relaxed or Strict: whether replicas share what they have admitted.
+	// QuotaConsistency is Relaxed or Strict. With Strict, replicas share what they have admitted.
 	QuotaConsistency string
-	// ExplicitZeroGPU starts Ray with --num-gpus=0 where no device is asked for.
+	// ExplicitZeroGPU starts Ray with --num-gpus=0 in Pods that request no device.
 	ExplicitZeroGPU bool
-	// Labels tells Ray by labels of its nodes how large their devices are.
+	// Labels starts Ray with node labels for the size of its devices.
 	Labels bool
-	// AutoscalerFacts stores in RayClusters what their autoscaler cannot read elsewhere.
+	// AutoscalerFacts stores in RayClusters the device facts that their autoscaler cannot read elsewhere.
 	AutoscalerFacts bool
 
-	live *deviceload.Live // nil when it is off
+	live *deviceload.Live // nil if device admission is off
 	file *deviceload.File // nil for the shipped registry
-	// metrics are made by addDeviceRegistry.
+	// metrics is set by addDeviceRegistry.
 	metrics *deviceadmission.Metrics
 }
 
@@ -68,7 +69,7 @@ func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store in RayClusters with autoscaling what the autoscaler has to know of devices of --device-registry and can read nowhere else, in rayStartParams or resources of groups, as the field manager raygate-devices. false removes what is stored.")
 }
 
-// fill gives the builders what they need of it.
+// fill sets the options of the Pod builders.
 func (d *DeviceOptions) fill(o *pod.Options) {
 	if d.live != nil {
 		o.Devices, o.NoExplicitZeroGPU, o.DeviceLabels = d.live, !d.ExplicitZeroGPU, d.Labels
@@ -81,7 +82,7 @@ const (
 	strict  = "Strict"
 )
 
-// complete reads the registry.
+// complete validates the options and loads the registry.
 func (d *DeviceOptions) complete() error {
 	if d.QuotaConsistency != relaxed && d.QuotaConsistency != strict {
 		return fmt.Errorf("--device-quota-consistency is %q, but must be %s or %s", d.QuotaConsistency, relaxed, strict)
@@ -106,7 +107,8 @@ func (d *DeviceOptions) complete() error {
 	}
 }
 
-// addDeviceRegistry reads the registry again when its file changes, with webhooks or without: templates of Pods are completed by it all the same.
+// addDeviceRegistry reloads the registry when its file changes. It does not depend on webhooks, because the Pod builders use the
+// registry too.
 func addDeviceRegistry(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 	d := &o.Devices
 	if d.live == nil {
@@ -127,7 +129,7 @@ func addDeviceRegistry(ctx context.Context, mgr ctrl.Manager, o *Options) error 
 	return mgr.Add(d.file)
 }
 
-// addDeviceAdmission serves the webhooks for Pods with devices from every replica. The engine is that of the quotas, nil without them.
+// addDeviceAdmission serves the webhooks for Pods with devices on every replica. The returned engine is nil if quotas are off.
 func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) (engine *devicequota.Engine, err error) {
 	d := &o.Devices
 	if d.live == nil {
@@ -142,7 +144,7 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 		if err := ctrlmetrics.Registry.Register(engine); err != nil {
 			return nil, fmt.Errorf("registering metrics: %w", err)
 		}
-		// The Service must not send the API server to a replica that does not know what is used.
+		// The Service must not route to a replica that does not know the current usage yet.
 		if err := mgr.AddReadyzCheck("device-quota", func(*http.Request) error { return notReady(engine) }); err != nil {
 			return nil, fmt.Errorf("adding the health check: %w", err)
 		}
@@ -151,7 +153,7 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 	return engine, keepRegistrations(mgr, o)
 }
 
-// keepRegistrations puts the registrations back that are installed with the operator. Outside of a Kubernetes cluster none are.
+// keepRegistrations restores the webhook registrations of the operator. It does nothing outside of a Kubernetes cluster.
 func keepRegistrations(mgr ctrl.Manager, o *Options) error {
 	ns := o.ownNamespace()
 	if ns == "" {
@@ -164,7 +166,7 @@ func keepRegistrations(mgr ctrl.Manager, o *Options) error {
 	})
 }
 
-// ownNamespace is that of the operator, empty if nobody says.
+// ownNamespace returns the namespace of the operator, or "" if it is unknown.
 func (o *Options) ownNamespace() string {
 	if o.Webhook.Namespace != "" {
 		return o.Webhook.Namespace
@@ -183,7 +185,7 @@ func notReady(engine *devicequota.Engine) error {
 	return errors.New("the Pods and quotas of the cluster are not known yet")
 }
 
-// addDeviceQuota watches all Pods, those of Ray and others, in a cache of their own that holds little of each.
+// addDeviceQuota watches all Pods, not only those of Ray, in a separate cache that keeps few fields.
 func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*devicequota.Engine, error) {
 	options := devicequota.Options{Registry: o.Devices.live, Clock: clock.RealClock{}}
 	if o.Devices.QuotaConsistency == strict {
@@ -191,7 +193,7 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 		if ns == "" {
 			return nil, errors.New("--webhook-namespace is not set, and there is no Pod to take it from; --device-quota-consistency=Strict needs it")
 		}
-		// Not read by the client of the manager: its cache of ConfigMaps would be one of all ConfigMaps.
+		// Reads bypass the client of the manager: it would cache all ConfigMaps of the Kubernetes cluster.
 		options.Ledger = &devicequota.Ledger{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Namespace: ns}
 	}
 	scheme := runtime.NewScheme()
@@ -217,7 +219,7 @@ func addDeviceQuota(ctx context.Context, mgr ctrl.Manager, o *Options) (*deviceq
 	return engine, errors.Join(mgr.Add(everywhere{c}), mgr.Add(auditor))
 }
 
-// everywhere is a cache that every replica fills.
+// everywhere is a cache that every replica fills, not only the leader.
 type everywhere struct{ cache.Cache }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// reasonRegistryInvalid is that of the event about a registry that cannot be used, so that the one before it stays in use.
+	// reasonRegistryInvalid is the reason of the event about an invalid registry; the previous one stays in use.
 	reasonRegistryInvalid = "DeviceRegistryInvalid"
-	// registryEventSource is the name of the operator in that event.
+	// registryEventSource is the reportingController of that event.
 	registryEventSource = "raygate-device-registry"
-	// findSelf bounds how long the operator looks for its own Pod.
+	// findSelf limits how long the operator searches for its own Pod.
 	findSelf = 10 * time.Second
 )
 
-// registryReports says what became of each change of the file of the registry. Every replica reads the file for itself, and says it of itself.
+// registryReports reports the result of each change of the registry file. Every replica reads the file and reports for itself.
 type registryReports struct {
 	live     *deviceload.Live
 	metrics  *deviceadmission.Metrics
 	recorder events.EventRecorder
 	reader   client.Reader
-	// pod is the operator's own, which events are about. Without a name there is none.
+	// pod is the operator's own Pod, the object of the events. Without a name there are no events.
 	pod client.ObjectKey
 }
 
@@ -61,7 +61,7 @@ func (r *registryReports) reloaded(ctx context.Context, err error) {
 	}
 }
 
-// self is the operator's own Pod. It is read for its UID, by which kubectl describe finds events.
+// self reads the operator's own Pod for its UID, by which kubectl describe finds events.
 func (r *registryReports) self(ctx context.Context) *corev1.Pod {
 	if r.pod.Name == "" {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"github.com/raygate/raygate/pkg/raydevices"
 )
 
-// forWebhooks is what the webhooks of Ray objects need of it, nil if it is off. Without a quota the engine is nil.
+// forWebhooks returns the device settings of the webhooks for Ray objects; nil if devices are off. The engine is nil without
+// quotas.
 func (d *DeviceOptions) forWebhooks(engine *devicequota.Engine) *webhook.Devices {
 	if d.live == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// variable describes an environment variable that the operator reads, for the documentation. Names, defaults and effects
-// are those of KubeRay 1.7, whose charts set them.
+// variable describes an environment variable of the operator, for the documentation. Names, defaults and effects are those of
+// KubeRay 1.7, whose charts set them.
 type variable struct{ name, unset, effect string }
 
 // variables are all of them, in the order of the documentation.
@@ -33,14 +33,14 @@ var variables = []variable{
 	{"RAYJOB_SUBMITTER_FINISHED_TIMEOUT_SECONDS", "0", "a Ray job that goes on this many seconds after its submitter ended well is stopped, and the RayJob fails; 0: the job's own result counts (KubeRay: 30)"},
 }
 
-// environment reads the variables and keeps what is wrong with them. KubeRay takes what it cannot parse for unset; here
-// the operator does not start, because somebody meant something by it.
+// environment reads the variables and collects their errors. KubeRay treats an invalid value as unset. Here the operator does not
+// start, because the value was set on purpose.
 type environment struct {
 	get  func(string) string
 	errs []error
 }
 
-// flag reads a switch in any case of letters.
+// flag reads a switch, ignoring case.
 func (e *environment) flag(name string, unset bool) bool {
 	switch value := e.get(name); strings.ToLower(value) {
 	case "":
@@ -55,7 +55,7 @@ func (e *environment) flag(name string, unset bool) bool {
 	}
 }
 
-// exact reads a switch that KubeRay compares letter by letter: True must not turn on what it does not turn on there.
+// exact reads a switch that KubeRay compares with case: True must not enable it.
 func (e *environment) exact(name string) bool {
 	switch value := e.get(name); value {
 	case "true":
@@ -68,7 +68,7 @@ func (e *environment) exact(name string) bool {
 	}
 }
 
-// seconds reads a whole number of seconds of at least least.
+// seconds reads a whole number of seconds that is at least least.
 func (e *environment) seconds(name string, unset time.Duration, least int32) time.Duration {
 	value := e.get(name)
 	if value == "" {

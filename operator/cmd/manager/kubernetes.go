@@ -10,10 +10,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/features"
 )
 
-// restartsContainers is the first Kubernetes in which a container has a restart policy of its own without a feature gate.
+// restartsContainers is the first Kubernetes version in which containers have a restart policy without a feature gate.
 var restartsContainers = version.MustParseGeneric("1.35.0")
 
-// checkKubernetes refuses settings that the Kubernetes cluster is too old for: Pods would be refused much later.
+// checkKubernetes rejects settings that the Kubernetes version does not support; otherwise Pods would be rejected much later.
 func checkKubernetes(o *Options) error {
 	if !o.Gates.Enabled(features.SidecarSubmitterRestart) {
 		return nil

@@ -16,19 +16,19 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Rotation of the log file, as KubeRay 1.7 has it.
+// Rotation of the log file, as in KubeRay 1.7.
 const (
 	logFileMegabytes = 500
 	logFileBackups   = 10
 	logFileDays      = 30
 )
 
-// Encodings of KubeRay by the names of component-base.
+// KubeRay's encodings and their names in component-base.
 var encodings = map[string]string{"json": "json", "console": "text"}
 
-// LogOptions are where the log goes and how it looks.
+// LogOptions configure the destinations and formats of the log.
 type LogOptions struct {
-	// Standard is format and verbosity of what goes to standard error.
+	// Standard is the format and verbosity for standard error.
 	Standard *logsapi.LoggingConfiguration
 	// File is a second destination, rotated; empty means none.
 	File string
@@ -66,7 +66,7 @@ func (o *LogOptions) addFlags(fs *pflag.FlagSet) {
 	deprecated("zap-time-encoding", "it has no effect")
 }
 
-// complete makes one setting of the several flags for it.
+// complete merges the flags for the same setting.
 func (o *LogOptions) complete(all *Options) []error {
 	fs := all.flags
 	var errs []error
@@ -110,7 +110,7 @@ func (o *LogOptions) validate() []error {
 	return nil
 }
 
-// verbosity translates a level. Errors cannot be shown without what led to them, so less than info is info.
+// verbosity converts a level. Levels below info mean info, because errors need their context.
 func verbosity(level string) (logsapi.VerbosityLevel, error) {
 	switch level {
 	case "info", "error", "panic":
@@ -125,7 +125,7 @@ func verbosity(level string) (logsapi.VerbosityLevel, error) {
 	return logsapi.VerbosityLevel(n), nil
 }
 
-// start makes the process log as configured, by klog and by controller-runtime. The returned function closes the file.
+// start configures logging of klog and controller-runtime. The returned function closes the file.
 func (o *LogOptions) start() (func(), error) {
 	if err := logsapi.ValidateAndApply(o.Standard, nil); err != nil {
 		return nil, fmt.Errorf("setting up logging: %w", err)
@@ -133,7 +133,7 @@ func (o *LogOptions) start() (func(), error) {
 	stop := func() {}
 	if o.File != "" {
 		file := &lumberjack.Logger{Filename: o.File, MaxSize: logFileMegabytes, MaxBackups: logFileBackups, MaxAge: logFileDays}
-		// The first write opens the file. An error is wanted now and not in the middle of the work.
+		// The first write opens the file. Detect an error now, not during operation.
 		if _, err := file.Write(nil); err != nil {
 			return nil, fmt.Errorf("opening the log file %q (see --log-file-path): %w", o.File, err)
 		}
@@ -144,7 +144,7 @@ func (o *LogOptions) start() (func(), error) {
 	return stop, nil
 }
 
-// fileLogger writes what is of interest without asking for more, whatever the verbosity of the other destination.
+// fileLogger writes messages of verbosity 0, regardless of the verbosity of the other destination.
 func (o *LogOptions) fileLogger(file *lumberjack.Logger) logr.Logger {
 	if o.FileEncoder == "console" {
 		return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(file)))

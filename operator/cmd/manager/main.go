@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// printError gives each of several problems a line of its own.
+// printError prints each of several problems on its own line.
 func printError(w io.Writer, err error) {
 	all := problems(err)
 	if len(all) == 1 {
@@ -30,9 +30,9 @@ func printError(w io.Writer, err error) {
 	}
 }
 
-// problems takes joined errors apart.
+// problems splits joined errors.
 func problems(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) // one that is wrapped again has a prefix to keep
+	joined, ok := err.(interface{ Unwrap() []error }) // a wrapped join keeps its prefix
 	if !ok {
 		return []error{err}
 	}

@@ -25,13 +25,13 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang/registry"
 )
 
-// Options are what the operator is started with. Make one with NewOptions, add its flags, then call Complete and
-// Validate. A flag on the command line wins over the configuration file, which wins over the environment.
+// Options configure the operator. Create them with NewOptions, add the flags, then call Complete and Validate. Flags override the
+// configuration file, which overrides environment variables.
 type Options struct {
 	// ConfigFile is the path of a Configuration; empty means none.
 	ConfigFile string
 
-	// Kubeconfig is a file; empty means the service account of the Pod, or the file that kubectl would use.
+	// Kubeconfig is a file; empty means the ServiceAccount of the Pod, or kubectl's default file.
 	Kubeconfig string
 	// QPS and Burst limit requests to the API server. A negative QPS means no limit.
 	QPS   float32
@@ -39,19 +39,19 @@ type Options struct {
 
 	// MetricsBindAddress serves /metrics; "0" turns it off.
 	MetricsBindAddress string
-	// Metrics adds what is known about Ray objects to the metrics.
+	// Metrics enables the metrics about Ray objects.
 	Metrics bool
 	// MetricsPerObject keeps those that have one series or more per Ray object.
 	MetricsPerObject bool
 	// HealthProbeBindAddress serves /healthz and /readyz; "0" turns it off.
 	HealthProbeBindAddress string
 
-	// LeaderElect makes replicas take turns.
+	// LeaderElect enables leader election.
 	LeaderElect bool
-	// LeaderElectionNamespace is where the Lease is; empty means the namespace of the Pod.
+	// LeaderElectionNamespace is the namespace of the Lease; empty means that of the Pod.
 	LeaderElectionNamespace string
 
-	// WatchNamespaces are the namespaces to look at; empty means all.
+	// WatchNamespaces are the namespaces to watch; empty means all.
 	WatchNamespaces []string
 	// Shard says which of their Ray objects are looked after.
 	Shard ShardOptions
@@ -60,10 +60,10 @@ type Options struct {
 
 	// BatchScheduler is the name of the batch scheduler; empty means none.
 	BatchScheduler string
-	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
+	// UseKubernetesProxy connects to dashboards through the API server.
 	UseKubernetesProxy bool
 
-	// Logs are destinations, format and verbosity of the log.
+	// Logs are the destinations, formats and verbosity of the log.
 	Logs LogOptions
 	// Gates are the feature gates.
 	Gates featuregate.MutableFeatureGate
@@ -73,18 +73,18 @@ type Options struct {
 	Pod                  pod.Options
 	Service              service.Options
 	ShrinkWithAutoscaler bool
-	// Webhooks says to serve the webhooks; Webhook says how.
+	// Webhooks enables the webhooks; Webhook configures them.
 	Webhooks bool
 	Webhook  WebhookOptions
-	// Devices says how shared accelerators are looked after.
+	// Devices configures the support for shared accelerators.
 	Devices DeviceOptions
-	// RedisCleanup says to remove the metadata of deleted clusters from Redis.
+	// RedisCleanup removes the metadata of deleted clusters from Redis.
 	RedisCleanup bool
-	// IngressOnOpenShift says to make an Ingress where a Route could be had.
+	// IngressOnOpenShift creates an Ingress even if Routes are served.
 	IngressOnOpenShift bool
-	// Resync is how often every RayCluster is looked at without cause; 0 means never.
+	// Resync is the interval of reconciles of every RayCluster without a change; 0 means never.
 	Resync time.Duration
-	// RayJob and RayService are for the controllers of these kinds.
+	// RayJob and RayService configure the controllers of these kinds.
 	RayJob     RayJobOptions
 	RayService RayServiceOptions
 
@@ -98,19 +98,19 @@ type Options struct {
 
 // RayJobOptions are the settings of RayJob.
 type RayJobOptions struct {
-	// DeleteWhenFinished deletes the RayJob itself when it is over and shut down.
+	// DeleteWhenFinished deletes the RayJob itself after it has finished and its cluster is shut down.
 	DeleteWhenFinished bool
-	// TransitionGrace is how long a submitter may lag behind its job.
+	// TransitionGrace is how long a submitter may run after its job has ended.
 	TransitionGrace time.Duration
-	// StatusCheckTimeout is how long the dashboard may be silent.
+	// StatusCheckTimeout is how long the dashboard may be unreachable.
 	StatusCheckTimeout time.Duration
-	// SubmitterFinishedTimeout is how long a Ray job may go on after its submitter; 0 means for ever.
+	// SubmitterFinishedTimeout is how long a Ray job may run after its submitter has ended; 0 means no limit.
 	SubmitterFinishedTimeout time.Duration
 }
 
 // RayServiceOptions are the settings of RayService.
 type RayServiceOptions struct {
-	// ZeroDowntime upgrades by a second cluster when the strategy is unset.
+	// ZeroDowntime upgrades with a second cluster if the strategy is unset.
 	ZeroDowntime bool
 }
 
@@ -134,7 +134,7 @@ func NewOptions() *Options {
 	}
 }
 
-// oldNames are flags of KubeRay 1.7 that are called as in the rest of Kubernetes here. Both names work.
+// oldNames are flags of KubeRay 1.7 that have Kubernetes' usual names here. Both names work.
 var oldNames = map[string]string{
 	"metrics-addr":           "metrics-bind-address",
 	"enable-leader-election": "leader-elect",
@@ -176,8 +176,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Logs.addFlags(fs)
 }
 
-// Complete derives what flags, file and environment say together. getenv is os.Getenv. It reports all problems at once,
-// and leaves the options fit for Validate in any case.
+// Complete merges flags, file and environment. getenv is os.Getenv. It reports all problems at once, and the options can be
+// validated in any case.
 func (o *Options) Complete(getenv func(string) string) error {
 	var errs []error
 	env := &environment{get: getenv}
@@ -210,7 +210,7 @@ func (o *Options) Complete(getenv func(string) string) error {
 func (o *Options) completeFromEnvironment(env *environment) {
 	o.Pod = pod.Options{
 		ClusterDomain:         env.domain("CLUSTER_DOMAIN"),
-		OperatorVersion:       "raygate-" + version.Get().GitVersion, // no version of KubeRay's, whose hashes are not comparable
+		OperatorVersion:       "raygate-" + version.Get().GitVersion, // not a KubeRay version, whose hashes are not comparable
 		NoInitContainer:       !env.flag("ENABLE_INIT_CONTAINER_INJECTION", true),
 		NoProbes:              !env.flag("ENABLE_PROBES_INJECTION", true),
 		LoginShell:            env.flag("ENABLE_LOGIN_SHELL", false),
@@ -232,7 +232,7 @@ func (o *Options) completeFromEnvironment(env *environment) {
 
 		SubmitterFinishedTimeout: env.seconds("RAYJOB_SUBMITTER_FINISHED_TIMEOUT_SECONDS", 0, 0),
 	}
-	if o.RayJob.StatusCheckTimeout <= 0 { // as with KubeRay
+	if o.RayJob.StatusCheckTimeout <= 0 { // as in KubeRay
 		o.RayJob.StatusCheckTimeout = 300 * time.Second
 	}
 	o.RayService = RayServiceOptions{ZeroDowntime: env.flag("ENABLE_ZERO_DOWNTIME", true)}
@@ -251,7 +251,7 @@ func (o *Options) completeConfig() error {
 	return nil
 }
 
-// Validate reports all settings that make no sense.
+// Validate reports all invalid settings.
 func (o *Options) Validate() error {
 	var errs []error
 	refuse := func(flag, format string, args ...any) {
@@ -273,7 +273,7 @@ func (o *Options) Validate() error {
 		}
 	}
 	for _, ns := range o.WatchNamespaces {
-		// An empty element would mean all namespaces, which is hardly what a stray comma was meant to say.
+		// An empty element would mean all namespaces, which a stray comma hardly meant.
 		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
 			refuse("watch-namespace", "has the element %q: %s", ns, strings.Join(problems, "; "))
 		}

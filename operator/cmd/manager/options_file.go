@@ -7,7 +7,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/config"
 )
 
-// completeFromFile takes what the file says and no flag does.
+// completeFromFile applies the settings of the file for which no flag is set.
 func (o *Options) completeFromFile() []error {
 	if o.ConfigFile == "" {
 		return nil
@@ -31,7 +31,7 @@ func (o *Options) completeFromFile() []error {
 	return errs
 }
 
-// merge fills in what no flag gave.
+// merge sets values for which no flag is set.
 func (o *Options) merge(c *config.Configuration) {
 	fill(o, "metrics-bind-address", "metricsAddr", &o.MetricsBindAddress, notZero(c.MetricsAddr))
 	fill(o, "health-probe-bind-address", "probeAddr", &o.HealthProbeBindAddress, notZero(c.ProbeAddr))
@@ -47,7 +47,7 @@ func (o *Options) merge(c *config.Configuration) {
 	fill(o, "kube-api-qps", "qps", &o.QPS, c.QPS)
 	fill(o, "kube-api-burst", "burst", &o.Burst, c.Burst)
 	if !o.flags.Changed("batch-scheduler") && !o.flags.Changed("enable-batch-scheduler") {
-		// Two names of one setting: a flag for either wins over both fields.
+		// These are two names of one setting: a flag for either overrides both fields.
 		fill(o, "batch-scheduler", "batchScheduler", &o.BatchScheduler, c.BatchScheduler)
 		fill(o, "enable-batch-scheduler", "enableBatchScheduler", &o.oldBatchScheduler, c.EnableBatchScheduler)
 	}
@@ -63,7 +63,7 @@ func (o *Options) merge(c *config.Configuration) {
 	o.Pod.Env, o.Pod.Labels, o.Pod.Annotations = c.DefaultContainerEnvs, c.DefaultPodLabels, c.DefaultPodAnnotations
 }
 
-// fill sets a setting to what the file says unless its flag was given.
+// fill sets a value from the file unless its flag is set.
 func fill[T any](o *Options, flag, field string, setting, value *T) {
 	if value != nil && !o.flags.Changed(flag) {
 		*setting = *value
@@ -71,7 +71,7 @@ func fill[T any](o *Options, flag, field string, setting, value *T) {
 	}
 }
 
-// nameOf is how the user called a setting: by its flag, or by a field of the file.
+// nameOf returns the user's name of a setting: its flag, or a field of the file.
 func (o *Options) nameOf(flag string) string {
 	if field, ok := o.fromFile[flag]; ok {
 		return fmt.Sprintf("field %s of %s", field, o.ConfigFile)
@@ -79,7 +79,7 @@ func (o *Options) nameOf(flag string) string {
 	return "--" + flag
 }
 
-// notZero takes an empty value for a missing one, where KubeRay does.
+// notZero treats an empty value as missing, where KubeRay does.
 func notZero[T comparable](v *T) *T {
 	var zero T
 	if v == nil || *v == zero {

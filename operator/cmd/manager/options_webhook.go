@@ -11,25 +11,25 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook"
 )
 
-// namespaceFile is where Kubernetes tells a Pod its namespace.
+// namespaceFile contains the namespace of the Pod; the kubelet mounts it.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// WebhookOptions say how the webhooks are served. They count only if Options.Webhooks is set.
+// WebhookOptions configure the webhook server. They apply only if Options.Webhooks is set.
 type WebhookOptions struct {
 	// Port of the server.
 	Port int
-	// CertDir holds tls.crt and tls.key; a change of the files is noticed.
+	// CertDir contains tls.crt and tls.key. Changed files are reloaded.
 	CertDir string
 	// Stage is the name of a webhook.Stage.
 	Stage string
 	stage webhook.Stage
-	// SelfManaged makes and renews the certificate, instead of waiting for somebody to put one into CertDir.
+	// SelfManaged creates and renews the certificate. Otherwise another program has to write it to CertDir.
 	SelfManaged bool
-	// Namespace is that of the operator; empty means what Kubernetes tells the Pod.
+	// Namespace is the namespace of the operator; empty means the namespace of its Pod.
 	Namespace string
-	// RefuseGroupRemoval refuses to take a worker group out of a RayCluster in place.
+	// RefuseGroupRemoval rejects updates that remove a worker group from a RayCluster.
 	RefuseGroupRemoval bool
-	// Service, Secret and the two configurations are names of objects, for SelfManaged.
+	// Service, Secret and the two configurations are object names for SelfManaged.
 	Service, Secret, ValidatingConfiguration, MutatingConfiguration string
 }
 
@@ -59,7 +59,7 @@ func (w *WebhookOptions) addFlags(fs *pflag.FlagSet, enabled *bool) {
 	fs.StringVar(&w.MutatingConfiguration, "webhook-mutating-configuration", w.MutatingConfiguration, "MutatingWebhookConfiguration to keep the CA in.")
 }
 
-// complete finds out the namespace.
+// complete reads the namespace of the Pod if SelfManaged needs it.
 func (w *WebhookOptions) complete() {
 	if w.Namespace != "" || !w.SelfManaged {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang/registry"
 )
 
-// scheduler is the batch scheduler that was asked for, nil for none. Valid options ask for one at most.
+// scheduler returns the configured batch scheduler; nil for none. Valid options have at most one.
 func (o *Options) scheduler() gang.Scheduler {
 	if o.Gates.Enabled(features.KubernetesWAS) {
 		return registry.Kubernetes()
@@ -14,7 +14,7 @@ func (o *Options) scheduler() gang.Scheduler {
 	return registry.Find(o.BatchScheduler)
 }
 
-// schedulerName is what the rules know it by; empty for none.
+// schedulerName returns its name for the validation rules; empty for none.
 func (o *Options) schedulerName() string {
 	if s := o.scheduler(); s != nil {
 		return s.Name()

@@ -2,7 +2,7 @@ package main
 
 import "github.com/go-logr/logr"
 
-// tee is a logger that writes to two others, each by its own verbosity and format.
+// tee is a log sink that writes to two others, each with its own verbosity and format.
 type tee [2]logr.LogSink
 
 var _ logr.CallDepthLogSink = tee{}
@@ -47,5 +47,5 @@ func (t tee) WithCallDepth(depth int) logr.LogSink {
 	return t
 }
 
-// deeper makes the sinks look one caller further up for the line of code: past the tee.
+// deeper adjusts the call depth of the sinks by the tee, so that the source line is correct.
 func (t tee) deeper() tee { return t.WithCallDepth(1).(tee) }

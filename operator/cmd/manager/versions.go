@@ -13,8 +13,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/conversion"
 )
 
-// warnUnknownVersions tells of versions that the CRDs serve and this program cannot convert: CRDs are newer than it. It stays
-// ready all the same. The versions that it does know need it, and a webhook that nobody answers for would close those too.
+// warnUnknownVersions logs the versions that the CRDs serve and this operator cannot convert, because the CRDs are newer. The
+// operator still becomes ready: without its webhook, conversion of the known versions would fail too.
 func warnUnknownVersions(c *rest.Config) {
 	unknown, err := unknownVersions(c)
 	if err != nil {

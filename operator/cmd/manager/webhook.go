@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 )
 
-// addWebhooks serves the webhooks from every replica, leader or not.
+// addWebhooks serves the webhooks on every replica, not only the leader.
 func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{Port: o.Webhook.Port, CertDir: o.Webhook.CertDir})
 	m := webhook.NewMetrics()
@@ -27,7 +27,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 	}
 	webhook.Register(server, validationOptions(o), o.Webhook.stage, m, o.Devices.forWebhooks(engine))
 	warnUnknownVersions(o.Config)
-	// The Service must not send the API server to a replica that has no certificate yet.
+	// The Service must not route to a replica that has no certificate yet.
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {
 		return fmt.Errorf("adding the health check: %w", err)
 	}
@@ -48,7 +48,7 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 	return mgr.Add(&lateServer{server: server, ready: ready})
 }
 
-// lateServer is a server that cannot start before there is a certificate.
+// lateServer is a server that starts when a certificate exists.
 type lateServer struct {
 	server ctrlwebhook.Server
 	ready  <-chan struct{}

@@ -68,7 +68,7 @@ func TestCertificatesOfReplicas(t *testing.T) {
 	second := startReplica(ctx, t, c, kubeconfig, selfManaged...)
 	lb.add(second.port)
 	second.mount.hold(true)
-	// What a machine under load does to connections is another matter.
+	// The test does not measure what a loaded machine does to connections.
 	load := startLoad(ctx, c, rc.Name)
 	load.more(ctx, t, 20)
 	var secret corev1.Secret

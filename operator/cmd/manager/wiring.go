@@ -37,18 +37,18 @@ import (
 )
 
 const (
-	// leaseName is KubeRay's, so that the two operators never work at the same time during a swap.
+	// leaseName is the name that KubeRay uses, so that the two operators never work at the same time during a swap.
 	leaseName = "ray-operator-leader"
-	// eventSource is the reportingController of events; KubeRay's.
+	// eventSource is the reportingController of events. It is the same as KubeRay's.
 	eventSource = "raycluster-controller"
-	// shutdownLimit is how long running reconciles may take to end. It is below the usual grace period of the Pod.
+	// shutdownLimit is how long running reconciles may take to end. It is below the default grace period of a Pod.
 	shutdownLimit = 8 * time.Second
-	// reconcileLimit is how long one look at an object may take: twice what the API server gives a request. A request that nobody answers, as when what stands
-	// before the API server loses it, would otherwise leave its object alone for good.
+	// reconcileLimit limits one reconcile. It is twice the request timeout of the API server. Without it, a request that a proxy
+	// lost would block its object forever.
 	reconcileLimit = 2 * time.Minute
 )
 
-// newCommand makes the command line; start is called with options that are complete and valid.
+// newCommand returns the root command. It calls start with complete and valid options.
 func newCommand(start func(context.Context, *Options) error) *cobra.Command {
 	o := NewOptions()
 	cmd := &cobra.Command{
@@ -80,7 +80,7 @@ func newCommand(start func(context.Context, *Options) error) *cobra.Command {
 	return cmd
 }
 
-// run works until the context ends.
+// run runs the operator until the context ends.
 func run(ctx context.Context, o *Options) error {
 	stopLogging, err := o.Logs.start()
 	if err != nil {
@@ -151,7 +151,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              o.Shard.LeaseName,
 		LeaderElectionNamespace:       o.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true, // the process ends right after, so nothing of ours still runs then
+		LeaderElectionReleaseOnCancel: true, // the process exits right after, so no reconcile runs without the lease
 		GracefulShutdownTimeout:       new(shutdownLimit),
 		Controller:                    ctrlconfig.Controller{ReconciliationTimeout: reconcileLimit},
 	})
@@ -165,7 +165,7 @@ func newManager(o *Options) (ctrl.Manager, error) {
 	return mgr, nil
 }
 
-// namespaces are those that caches hold; nil means all.
+// namespaces returns the namespaces to cache; nil means all.
 func namespaces(o *Options) map[string]cache.Config {
 	var m map[string]cache.Config
 	for _, ns := range o.WatchNamespaces {
@@ -177,7 +177,7 @@ func namespaces(o *Options) map[string]cache.Config {
 	return m
 }
 
-// cacheSynced says whether the operator has seen what it has to look after.
+// cacheSynced returns an error until the caches are synced.
 func cacheSynced(ctx context.Context, c cache.Cache) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -256,7 +256,7 @@ func addMTLS(mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
 	return r.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 
-// validationOptions are what the rules know of this operator, whoever asks them.
+// validationOptions returns the facts about this operator that validation rules need, for webhooks and controllers alike.
 func validationOptions(o *Options) validation.Options {
 	return validation.Options{
 		Gates:                validationGates(o.Gates),
@@ -279,7 +279,7 @@ func containerNames(containers []corev1.Container) []string {
 	return names
 }
 
-// validationGates tells the rules about the gates that they know by the same names.
+// validationGates returns the feature gates that the validation rules know, by the same names.
 func validationGates(g featuregate.MutableFeatureGate) map[validation.Gate]bool {
 	gates := map[validation.Gate]bool{}
 	for name := range g.GetAll() {

@@ -59,7 +59,7 @@ func rayJobSettings(o *Options) rayjob.Config {
 	}
 }
 
-// connect is how to reach dashboards.
+// connect returns the way to connect to dashboards.
 func connect(o *Options, pods client.Reader) (dashboards.Connect, error) {
 	if !o.UseKubernetesProxy {
 		return dashboards.Direct(pods, headpod.NewTransport(o.Config.Host)), nil
@@ -75,7 +75,7 @@ func connect(o *Options, pods client.Reader) (dashboards.Connect, error) {
 	return dashboards.Proxied(server, transport), nil
 }
 
-// serverURL is that of the API server.
+// serverURL returns the URL of the API server.
 func serverURL(c *rest.Config) (*url.URL, error) {
 	tls := c.Insecure || len(c.CAData) > 0 || c.CAFile != "" || len(c.CertData) > 0 || c.CertFile != ""
 	u, _, err := rest.DefaultServerURL(c.Host, "", schema.GroupVersion{}, tls)

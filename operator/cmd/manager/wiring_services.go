@@ -51,7 +51,7 @@ func rayServiceSettings(o *Options) rayservice.Config {
 	}
 }
 
-// probe is how to reach proxies of Ray Serve.
+// probe returns the way to connect to proxies of Ray Serve.
 func probe(o *Options) (dashboards.Probe, error) {
 	if !o.UseKubernetesProxy {
 		return dashboards.ProbeDirect(headpod.NewTransport(o.Config.Host)), nil

@@ -1,4 +1,4 @@
-// Package crd carries the CustomResourceDefinitions of this folder, so that a program can validate as the API server does.
+// Package crd embeds the CustomResourceDefinitions of this folder, so that programs can validate like the API server.
 package crd
 
 import (

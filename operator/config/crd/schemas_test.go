@@ -179,7 +179,7 @@ var embedded = []string{
 	"desiredCPU", "desiredMemory", "desiredGPU", "desiredTPU",
 }
 
-// constraints lists everything in a schema of ours that can refuse or change an object, one line each.
+// constraints lists everything in a schema of this project that can reject or change an object, one line each.
 func constraints(s *apiextensionsv1.JSONSchemaProps, path string) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, path+" "+fmt.Sprintf(format, args...)) }

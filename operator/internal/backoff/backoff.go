@@ -1,5 +1,5 @@
-// Package backoff says when something that failed may be tried again. Unlike flowcontrol.Backoff of client-go it reports how long is left,
-// and starts again with another generation of the object that asks for the attempt.
+// Package backoff decides when a failed operation may be retried. Unlike flowcontrol.Backoff of client-go, it reports the
+// remaining wait and starts again when the generation of the owner changes.
 package backoff
 
 import (
@@ -13,27 +13,27 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
-// Key is what is tried: an attempt of an owner.
+// Key identifies an operation of an owner.
 type Key struct {
-	// Owner asks for the attempt.
+	// Owner is the UID of the object for which the operation is done.
 	Owner types.UID
-	// Attempt tells the attempts of one owner apart.
+	// Attempt identifies the operation among those of the same owner.
 	Attempt string
 }
 
-// Config is the shape of the waits. First is required.
+// Config configures the waits. First is required.
 type Config struct {
-	// First is the wait after the first failure. Each further one doubles it, up to Last.
+	// First is the wait after the first failure. Each further failure doubles it, up to Last.
 	First, Last time.Duration
-	// Free is how many failures in a row cause no wait.
+	// Free is the number of failures in a row that cause no wait.
 	Free int
 }
 
-// keepFor is how long an attempt is remembered that is due and not made.
+// keepFor is how long a due operation is remembered if it is not retried.
 const keepFor = time.Hour
 
-// Limiter remembers failures in a row, and why the last one failed. After a restart every attempt is due at once. It may be used from
-// several goroutines, for one owner by one at a time.
+// Limiter remembers the consecutive failures of each operation and the cause of the last one. After a restart every operation is
+// due at once. A Limiter is safe for concurrent use by several goroutines, but by only one per owner.
 type Limiter[Why any] struct {
 	config  Config
 	clock   clock.PassiveClock
@@ -43,7 +43,7 @@ type Limiter[Why any] struct {
 type entry[Why any] struct {
 	generation int64
 	failures   int
-	until      time.Time // the next attempt is due
+	until      time.Time // when the next attempt is due
 	why        Why
 }
 
@@ -52,8 +52,8 @@ func New[Why any](c clock.PassiveClock, config Config) *Limiter[Why] {
 	return &Limiter[Why]{config: config, clock: c}
 }
 
-// Failed notes a failed attempt for this generation of the owner and returns the wait before the next. Failures of another generation and
-// those of long ago do not count.
+// Failed records a failed attempt for this generation of the owner and returns the wait before the next one. It ignores failures
+// of another generation and old ones.
 func (l *Limiter[Why]) Failed(k Key, generation int64, why Why) time.Duration {
 	now := l.clock.Now()
 	e, _ := l.entries.Get(k.Owner, k.Attempt)
@@ -72,14 +72,14 @@ func (l *Limiter[Why]) Failed(k Key, generation int64, why Why) time.Duration {
 	return wait
 }
 
-// Unknown notes that nobody knows how an attempt ended: no failure that the next has to wait for, and no success either.
+// Unknown records that the result of an attempt is unknown. It causes no wait and does not count as a success.
 func (l *Limiter[Why]) Unknown(k Key, generation int64) {
 	if _, ok := l.Last(k, generation); !ok {
 		l.entries.Set(k.Owner, k.Attempt, entry[Why]{generation: generation, until: l.clock.Now()})
 	}
 }
 
-// Wait returns how long the next attempt for this generation is too early, zero if it is not.
+// Wait returns the remaining wait before the next attempt for this generation, or 0 if it is due.
 func (l *Limiter[Why]) Wait(k Key, generation int64) time.Duration {
 	e, ok := l.entries.Get(k.Owner, k.Attempt)
 	if !ok || e.generation != generation {
@@ -88,7 +88,7 @@ func (l *Limiter[Why]) Wait(k Key, generation int64) time.Duration {
 	return max(0, e.until.Sub(l.clock.Now()))
 }
 
-// Last returns why the last attempt for this generation failed; ok is false if it succeeded, or there was none.
+// Last returns the cause of the last failure for this generation. ok is false if the attempt succeeded or there was none.
 func (l *Limiter[Why]) Last(k Key, generation int64) (why Why, ok bool) {
 	if e, found := l.entries.Get(k.Owner, k.Attempt); found && e.generation == generation {
 		return e.why, true
@@ -96,13 +96,13 @@ func (l *Limiter[Why]) Last(k Key, generation int64) (why Why, ok bool) {
 	return why, false
 }
 
-// Attempts are those of the owner that did not succeed, for whatever generation.
+// Attempts returns the owner's operations that have not succeeded, of any generation.
 func (l *Limiter[Why]) Attempts(owner types.UID) iter.Seq[string] {
 	return maps.Keys(l.entries.All(owner))
 }
 
-// Succeeded forgets the failures.
+// Succeeded removes the recorded failures.
 func (l *Limiter[Why]) Succeeded(k Key) { l.entries.Delete(k.Owner, k.Attempt) }
 
-// Forget drops an owner that is gone.
+// Forget removes all records of a deleted owner.
 func (l *Limiter[Why]) Forget(owner types.UID) { l.entries.Forget(owner) }

@@ -1,4 +1,4 @@
-// Package byowner keeps what is known about objects in memory, so that all of it is dropped when the object is gone.
+// Package byowner stores values per object, so that all values of an object can be dropped when it is deleted.
 package byowner
 
 import (
@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Map holds values by the UID of the object that they are about, and a key. The zero value is ready; it may be used from several
-// goroutines. What it returns is not copied.
+// Map stores values by the UID of their object and a key. The zero value is ready for use. It is safe for concurrent use. Returned
+// values are not copied.
 type Map[K comparable, V any] struct {
 	mu     sync.Mutex
 	owners map[types.UID]map[K]V
 }
 
-// Get returns the value, and false if there is none.
+// Get returns a value, or false if there is none.
 func (m *Map[K, V]) Get(owner types.UID, key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -23,7 +23,7 @@ func (m *Map[K, V]) Get(owner types.UID, key K) (V, bool) {
 	return value, ok
 }
 
-// Set puts the value in the place of an earlier one.
+// Set sets a value and replaces an earlier one.
 func (m *Map[K, V]) Set(owner types.UID, key K, value V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +36,7 @@ func (m *Map[K, V]) Set(owner types.UID, key K, value V) {
 	m.owners[owner][key] = value
 }
 
-// All is a copy of the values of an owner; nil if there are none.
+// All returns a copy of an owner's values; nil if there are none.
 func (m *Map[K, V]) All(owner types.UID) map[K]V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,7 @@ func (m *Map[K, V]) Delete(owner types.UID, key K) {
 	}
 }
 
-// DeleteFunc drops the values of all owners for which del holds.
+// DeleteFunc deletes the values of all owners for which del returns true.
 func (m *Map[K, V]) DeleteFunc(del func(V) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,14 +65,14 @@ func (m *Map[K, V]) DeleteFunc(del func(V) bool) {
 	}
 }
 
-// Retain drops all about objects but these.
+// Retain deletes the values of all owners except these.
 func (m *Map[K, V]) Retain(owners map[types.UID]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.owners, func(owner types.UID, _ map[K]V) bool { return !owners[owner] })
 }
 
-// Forget drops all about an object that is gone.
+// Forget deletes all values of an owner.
 func (m *Map[K, V]) Forget(owner types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// track notes on the object which annotations are ours, so that they can be removed later, and those of others stay.
+// track records the operator's annotations on the object, so that it can remove them later without touching others.
 func track(o client.Object) {
 	a := o.GetAnnotations()
 	delete(a, rayv1.AnnotationAppliedAnnotations)
@@ -28,7 +28,7 @@ func track(o client.Object) {
 	o.SetAnnotations(a)
 }
 
-// mergePatch returns what makes current what desired asks for, nil if it is.
+// mergePatch returns the patch that changes current to desired, or nil if nothing differs.
 func mergePatch(desired, current client.Object, r rules) (client.Patch, error) {
 	wanted, err := wantedOf(desired, current, r)
 	if err != nil {
@@ -41,15 +41,15 @@ func mergePatch(desired, current client.Object, r rules) (client.Patch, error) {
 	return versioned(wanted, current)
 }
 
-// wantedOf returns what a builder can ask for: labels, annotations and everything outside metadata and status. An annotation
-// of ours that is to go is nil.
+// wantedOf returns the fields that a builder sets: labels, annotations and everything outside metadata and status. The value of an
+// annotation to remove is nil.
 func wantedOf(desired, current client.Object, r rules) (map[string]any, error) {
 	body, err := bodyOf(desired)
 	if err != nil {
 		return nil, err
 	}
 	if _, partial := current.(*metav1.PartialObjectMetadata); partial {
-		body = map[string]any{} // of the rest nothing is known
+		body = map[string]any{} // the other fields are unknown
 	}
 	meta := map[string]any{}
 	if l := desired.GetLabels(); len(l) > 0 {
@@ -67,7 +67,7 @@ func wantedOf(desired, current client.Object, r rules) (map[string]any, error) {
 
 func bodyOf(o client.Object) (map[string]any, error) {
 	if u, ok := o.(*unstructured.Unstructured); ok {
-		return runtime.DeepCopyJSON(u.Object), nil // the converter may give away the map itself
+		return runtime.DeepCopyJSON(u.Object), nil // the converter may return the map itself
 	}
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 }
@@ -96,7 +96,8 @@ func mapOf(m map[string]string) map[string]any {
 	return out
 }
 
-// satisfied reports whether found is as wanted. It completes exact paths that differ, so that a patch empties what has to be empty.
+// satisfied reports whether found contains wanted. For exact paths that differ, it adds nil values to wanted, so that the patch
+// removes extra keys.
 func satisfied(wanted, found map[string]any, r rules) bool {
 	ok := true
 	for _, path := range r.exact {
@@ -104,7 +105,7 @@ func satisfied(wanted, found map[string]any, r rules) bool {
 		f, _, _ := unstructured.NestedFieldNoCopy(found, path...)
 		if !equality.Semantic.DeepEqual(w, f) {
 			ok = false
-			_ = unstructured.SetNestedField(wanted, emptied(w, f), path...) // builders make objects, so there is a place for it
+			_ = unstructured.SetNestedField(wanted, emptied(w, f), path...) // cannot fail: builders return objects at these paths
 		}
 	}
 	annotations, _, _ := unstructured.NestedMap(wanted, "metadata", "annotations")
@@ -117,7 +118,7 @@ func satisfied(wanted, found map[string]any, r rules) bool {
 	return ok && covers(wanted, found)
 }
 
-// emptied is what is wanted, and nil for each key that is found besides: what a merge patch does not mention stays.
+// emptied returns wanted plus nil for each extra key in found: a merge patch keeps keys that it does not mention.
 func emptied(wanted, found any) any {
 	w, ok1 := wanted.(map[string]any)
 	f, ok2 := found.(map[string]any)
@@ -131,8 +132,8 @@ func emptied(wanted, found any) any {
 	return out
 }
 
-// covers reports whether every field that wanted sets has the same value in found. A zero counts as not set. Lists must be of one length.
-// equality.Semantic.DeepDerivative lets a shorter list pass, and takes a number that was left out for another than its default.
+// covers reports whether every field that wanted sets has the same value in found. Zero values count as unset. Lists must have the
+// same length. equality.Semantic.DeepDerivative accepts a shorter list and treats an omitted number as different from its default.
 func covers(wanted, found any) bool {
 	switch w := wanted.(type) {
 	case nil:

@@ -1,17 +1,15 @@
 package children
 
-// rules are what the generic comparison has to know about a kind.
+// rules configure the generic comparison for a kind.
 type rules struct {
-	// once are paths that count only when the object is made: the API server refuses to change them, or a change would do
-	// harm.
+	// once are paths that are set only at creation: the API server rejects their change, or a change would do harm.
 	once [][]string
-	// exact are paths that the builder writes in full. A field below that it leaves empty must be empty, where anywhere else
-	// it is taken for a default or for somebody else's.
+	// exact are paths that the builder sets completely. Empty fields below them must be empty in the object. Elsewhere an extra
+	// value counts as a default or as that of another client.
 	exact [][]string
 }
 
-// kinds has an entry for each kind that needs rules, by kind. Two groups with a kind of one name would have to be told apart;
-// there are none.
+// kinds contains the rules by kind. It assumes that no two API groups have a kind of the same name.
 var kinds = map[string]rules{
 	"Service":               {once: [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}}},
 	"Secret":                {once: [][]string{{"data"}, {"stringData"}, {"type"}, {"immutable"}}},

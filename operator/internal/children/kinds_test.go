@@ -46,7 +46,7 @@ func TestEveryKindSettles(t *testing.T) {
 		raytest.Spec(func(s *rayv1.RayClusterSpec) { s.NetworkPolicy = &rayv1.NetworkPolicyConfig{} }))
 	cases := map[string]struct {
 		build func() client.Object
-		spoil func(client.Object) // nil for a kind of which nothing is put right
+		spoil func(client.Object) // nil for a kind without repairs
 		check func(t *testing.T, o client.Object)
 	}{
 		"Role": {

@@ -9,18 +9,20 @@ import (
 	"github.com/raygate/raygate/operator/internal/backoff"
 )
 
-// Look looks for something user-provided.
+// Look searches for a user-provided object.
 type Look struct {
-	// ID tells it apart from what else the owner looks for.
+	// ID identifies the object among those of the same owner.
 	ID string
-	// Find asks the API server.
+	// Find queries the API server.
 	Find func(context.Context) (found bool, err error)
-	// Eager asks with every reconcile until it is found, because something that is watched tells when it may be there.
+	// Eager repeats the query in every reconcile until the object is found. It suits owners that are reconciled when the object may
+	// have appeared.
 	Eager bool
 }
 
-// Missing reports whether a user-provided object is missing. It asks the API server, since the object is not watched: less and less often,
-// and no longer once it was found for this generation of the owner. In the result, After and Err count.
+// Missing reports whether a user-provided object is missing. It queries the API server because the object is not watched. The
+// interval between queries grows, and queries stop once the object was found for this generation of the owner. Only After and Err
+// of the result are set.
 func (w *Writer) Missing(ctx context.Context, owner client.Object, look Look) (bool, Result) {
 	k := backoff.Key{Owner: owner.GetUID(), Attempt: "user-provided " + look.ID}
 	generation := owner.GetGeneration()
@@ -45,7 +47,7 @@ func (w *Writer) Missing(ctx context.Context, owner client.Object, look Look) (b
 	return false, Result{}
 }
 
-// Exists is a Look.Find: at the metadata of an object.
+// Exists returns a Look.Find that reads the metadata of o.
 func (w *Writer) Exists(o client.Object) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		kind, err := w.kindOf(o)
@@ -57,7 +59,7 @@ func (w *Writer) Exists(o client.Object) func(context.Context) (bool, error) {
 	}
 }
 
-// found reports whether an object of the user's was found for this generation of the owner.
+// found reports whether the user-provided object was found for this generation of the owner.
 func (w *Writer) found(k backoff.Key, generation int64) bool {
 	last, ok := w.sights.Get(k.Owner, k.Attempt)
 	return ok && last == generation

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// errNotOwned says that an object of the wanted name exists and belongs to somebody else, or to nobody. It is never changed.
+// errNotOwned reports that an object with the wanted name has another controller or none. The operator never changes it.
 type errNotOwned struct {
 	controller *metav1.OwnerReference // nil if nothing controls it
 	found      client.Object
@@ -31,13 +31,15 @@ func (e *errNotOwned) Error() string {
 	return fmt.Sprintf("%s exists and belongs to something else: %s; rename or delete it", e.what, whose)
 }
 
-// errBeingDeleted says that our own object of the wanted name is on its way out. It can be made again when it is gone.
+// errBeingDeleted reports that the child is being deleted. It can be created again after that.
 var errBeingDeleted = errors.New("is being deleted")
 
-// errPredecessor says that the object belongs to a deleted owner of the same kind and name. The garbage collector removes it soon.
+// errPredecessor reports that the object belongs to a deleted owner of the same kind and name. The garbage collector removes it
+// soon.
 var errPredecessor = errors.New("belongs to a deleted owner of the same name")
 
-// whyNotOurs says why current is not ours. ours names the owner as a controller; nil if that is not known.
+// whyNotOurs returns the error for an object that the owner does not control. ours is the owner's controller reference; nil if it
+// is unknown.
 func whyNotOurs(what string, current client.Object, ours *metav1.OwnerReference) error {
 	theirs := metav1.GetControllerOf(current)
 	if ours != nil && theirs != nil && theirs.APIVersion == ours.APIVersion && theirs.Kind == ours.Kind && theirs.Name == ours.Name && theirs.UID != ours.UID {
@@ -46,7 +48,7 @@ func whyNotOurs(what string, current client.Object, ours *metav1.OwnerReference)
 	return &errNotOwned{what: what, controller: theirs, found: current}
 }
 
-// errRepaired says that the same repair was made several times not long ago.
+// errRepaired reports that the same repair was made several times within a short time.
 type errRepaired struct {
 	what string
 	wait time.Duration
@@ -57,11 +59,12 @@ func (e *errRepaired) Error() string {
 	return e.what + " is changed by something else as soon as it is put right; it is tried less often now"
 }
 
-// put creates the child, or patches current, which the cache shows under its name. If current is metadata only, only that is compared.
-// Without error Desired becomes what the server has.
+// put creates the child, or patches current, the object of that name in the cache. If current has only metadata, put compares only
+// metadata. Without an error, Desired becomes the object on the server.
 //
-// Fields that Desired leaves empty, and labels and annotations that it does not mention, stay: they may be defaults, or belong to the user.
-// Only annotations of an earlier Desired are removed. Rules of single kinds are in kinds.go. Errors can be errNotOwned, errBeingDeleted, errRepaired or those of the API server.
+// put keeps fields that Desired leaves empty, and labels and annotations that it does not mention: they may be defaults or belong
+// to the user. It removes only annotations of an earlier Desired. Rules of single kinds are in kinds.go. Errors are errNotOwned,
+// errBeingDeleted, errRepaired or those of the API server.
 func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Child, current client.Object) (Operation, error) {
 	if !c.AsFound && c.Patch == nil {
 		track(c.Desired)
@@ -99,7 +102,7 @@ func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Chil
 		copyInto(current, c.Desired)
 		return None, &errRepaired{what: what, wait: wait}
 	}
-	// The answer is decoded into what the patch is sent for, so that must be a copy: current belongs to the cache.
+	// Patch decodes the response into its argument, so pass a copy: current belongs to the cache.
 	target := current.DeepCopyObject().(client.Object)
 	if err := w.config.Client.Patch(ctx, target, patch); err != nil {
 		return None, fmt.Errorf("patching %s: %w", what, err)
@@ -109,13 +112,13 @@ func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Chil
 	return Update, nil
 }
 
-// contentOf tells repairs apart: the owner may ask for something else although its generation is the same.
+// contentOf returns a key for the content of a repair. The owner may want other content although its generation is the same.
 func contentOf(patch client.Patch, current client.Object) int64 {
 	body, _ := patch.Data(current) // a RawPatch has no error
 	return int64(crc32.ChecksumIEEE(bytes.ReplaceAll(body, []byte(strconv.Quote(current.GetResourceVersion())), nil))) << 31
 }
 
-// patchFor returns what makes current right, nil for nothing to do.
+// patchFor returns the patch that repairs current, or nil if nothing differs.
 func (w *Writer) patchFor(c Child, current client.Object) (client.Patch, error) {
 	switch {
 	case c.AsFound:
@@ -137,7 +140,7 @@ func (w *Writer) ours(owner metav1.Object, current client.Object) bool {
 	return metav1.IsControlledBy(current, owner)
 }
 
-// create makes desired, which becomes what the server has. If the name is taken it returns the object that has it.
+// create creates desired and updates it from the response. If the name is taken, it returns the existing object.
 func (w *Writer) create(ctx context.Context, desired client.Object) (client.Object, error) {
 	attempt := desired.DeepCopyObject().(client.Object)
 	err := w.config.Client.Create(ctx, attempt)
@@ -149,10 +152,10 @@ func (w *Writer) create(ctx context.Context, desired client.Object) (client.Obje
 	if !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("creating %s: %w", what, err)
 	}
-	// The cache is behind, or filtered, or somebody else took the name. Only the server knows.
+	// The cache is stale or filtered, or another client took the name. Read from the server.
 	live := desired.DeepCopyObject().(client.Object)
 	switch readErr := w.config.Live.Get(ctx, client.ObjectKeyFromObject(desired), live); {
-	case apierrors.IsNotFound(readErr): // it is gone since
+	case apierrors.IsNotFound(readErr): // deleted meanwhile
 		return nil, fmt.Errorf("creating %s: %w", what, err)
 	case readErr != nil:
 		return nil, fmt.Errorf("reading %s, whose name was taken: %w", what, readErr)
@@ -160,13 +163,13 @@ func (w *Writer) create(ctx context.Context, desired client.Object) (client.Obje
 	return live, nil
 }
 
-// describe has no kind for one that the client does not know, so that its requests fail.
+// describe omits the kind if the client does not know it; requests for such an object fail.
 func (w *Writer) describe(o client.Object) string {
 	kind, _ := w.kindOf(o)
 	return fmt.Sprintf("%s %s/%s", kind.Kind, o.GetNamespace(), o.GetName())
 }
 
-// copyInto overwrites dst with src, or only its metadata if src is no more than that.
+// copyInto overwrites dst with src. If src has only metadata, it overwrites only the metadata.
 func copyInto(src, dst client.Object) {
 	if from, partial := src.(*metav1.PartialObjectMetadata); partial {
 		dst.SetUID(from.UID)

@@ -18,14 +18,14 @@ import (
 	"github.com/raygate/raygate/operator/internal/overlay"
 )
 
-// write is a child as the API server answered a write.
+// write is a child as the API server returned it after a write.
 type write struct {
 	object client.Object
 	at     time.Time
 }
 
-// latest is the newer one of what the cache shows and what was written; nil for nothing. A write counts until the cache shows it, and for
-// overlay.Timeout at most.
+// latest returns the newer of the cached object and the own write; nil if there is none. A write is used until the cache shows it,
+// and for at most overlay.Timeout.
 func (w *Writer) latest(a attempt, cached client.Object) client.Object {
 	own, ok := w.written.Get(a.key.Owner, a.key.Attempt)
 	if !ok {
@@ -38,7 +38,7 @@ func (w *Writer) latest(a attempt, cached client.Object) client.Object {
 	return own.object
 }
 
-// Gone is called by a watch when a child is gone.
+// Gone is called by a watch after a child was deleted.
 func (w *Writer) Gone(owner, object types.UID) {
 	for id, own := range w.written.All(owner) {
 		if own.object.GetUID() == object {
@@ -47,7 +47,7 @@ func (w *Writer) Gone(owner, object types.UID) {
 	}
 }
 
-// read reads from the cache what has the name of o; nil if there is nothing.
+// read reads the object with the name of o from the cache; nil if there is none.
 func (w *Writer) read(ctx context.Context, kind schema.GroupVersionKind, o client.Object) (found client.Object, err error) {
 	read := func() error { return w.config.Client.Get(ctx, client.ObjectKeyFromObject(o), found) }
 	switch o.(type) {
@@ -57,8 +57,8 @@ func (w *Writer) read(ctx context.Context, kind schema.GroupVersionKind, o clien
 		found = u
 		read = func() error { return w.config.Optional.Get(ctx, client.ObjectKeyFromObject(o), u) }
 	case *corev1.Secret, *corev1.ServiceAccount:
-		// Of these two only the metadata is cached: nobody should find the Secrets of a whole Kubernetes cluster in the memory of the
-		// operator.
+		// Only the metadata of these two kinds is cached, so that the operator's memory does not contain all Secrets of the
+		// Kubernetes cluster.
 		found = metadata(kind, o)
 	default:
 		found = reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
@@ -87,7 +87,7 @@ func metadata(kind schema.GroupVersionKind, o client.Object) *metav1.PartialObje
 	return m
 }
 
-// kept is a copy to remember: of a Secret no more than of the cached ones.
+// kept returns a copy for the overlay; of a Secret only the metadata, as in the cache.
 func kept(o client.Object) client.Object {
 	if s, ok := o.(*corev1.Secret); ok {
 		m := metadata(corev1.SchemeGroupVersion.WithKind("Secret"), o)

@@ -8,41 +8,42 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// Operation is what was done to a child, or could not be done.
+// Operation is a write of a child.
 type Operation string
 
-// Operations, as the action of an event names them.
+// Operations, with the names of event actions.
 const (
-	// None says that nothing had to be written.
+	// None means that nothing had to be written.
 	None   Operation = ""
 	Create Operation = "Create"
 	Update Operation = "Update"
 	Delete Operation = "Delete"
 )
 
-// Result is what became of one child.
+// Result is the result for one child.
 type Result struct {
-	// Object is the child as the server has it, or its metadata for kinds of which nothing else is cached; nil if there is none.
+	// Object is the child on the server, or its metadata for kinds with a metadata-only cache; nil if there is none.
 	Object client.Object
 	// Kind and Name are those of the child.
 	Kind, Name string
-	// Done is the operation that succeeded in this run.
+	// Done is the operation that succeeded in this call.
 	Done Operation
-	// Failure says why the child is not as wanted, for the user to see; nil if it is, or nobody knows.
+	// Failure is the user-visible reason why the child is not as wanted; nil if it is, or if the state is unknown.
 	Failure *Failure
-	// Stale says that nothing was decided, because the cache still shows a version that somebody has replaced.
+	// Stale means that nothing was decided, because the cache shows an outdated version.
 	Stale bool
-	// After asks for another look after this time; zero for none.
+	// After is the time until the next reconcile; 0 requests none.
 	After time.Duration
-	// Err is what only the API server knows, such as that it is away: worth a retry, and nothing to tell a user of the child.
+	// Err is an error of the API server that does not concern the child, for example a timeout. It should be retried and not
+	// reported.
 	Err error
 }
 
-// Wanted reports whether the child is as it is wanted, as far as anybody knows.
+// Wanted reports whether the child is as wanted, as far as known.
 func (r Result) Wanted() bool { return r.Err == nil && r.Failure == nil && !r.Stale }
 
-// Events tell what was done, and what is refused if that is news. Reasons are those of KubeRay 1.7: CreatedX, FailedToUpdateX and so on,
-// X being what.
+// Events returns the events for a write, and for a failure if news returns true for it. Reasons are those of KubeRay 1.7:
+// CreatedX, FailedToUpdateX and so on, with what as X.
 func (r Result) Events(what string, news func(text string) bool) []report.Event {
 	var list []report.Event
 	if r.Done != None {
@@ -56,14 +57,14 @@ func (r Result) Events(what string, news func(text string) bool) []report.Event 
 
 var past = map[Operation]string{Create: "Created", Update: "Updated", Delete: "Deleted"}
 
-// Failure is an operation that does not lead to the child that is wanted.
+// Failure is an operation that did not produce the wanted child.
 type Failure struct {
 	Operation Operation
 	Message   string
-	// Refusal is report.Refusal for what the API server answered; empty for what it was not asked.
+	// Refusal is report.Refusal of the API server's error; empty if the operator did not send a request.
 	Refusal string
-	// Cause is what the API server answered, without what Message adds; nil for what it was not asked.
+	// Cause is the API server's error without the additions in Message; nil if the operator did not send a request.
 	Cause error
-	// Taken says that something else has the name.
+	// Taken means that another object has the name.
 	Taken bool
 }

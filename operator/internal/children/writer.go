@@ -22,41 +22,41 @@ import (
 )
 
 const (
-	// RetryAfter is the wait after the first refusal, and how often to see whether a name that something else holds is free: the
-	// objects of others are not watched.
+	// RetryAfter is the wait after the first rejected write. It is also the interval for checks whether a taken name is free,
+	// because objects of other owners are not watched.
 	RetryAfter = 15 * time.Second
-	// soonGone is how often to see whether a conflict is over, and whether the child of a deleted owner of the same name is gone.
+	// soonGone is the wait after a conflict, and while a child of a deleted owner of the same name is removed.
 	soonGone = time.Second
-	// longestRetry is the longest wait between attempts at a child that is refused or that something else keeps changing.
+	// longestRetry is the longest wait between attempts at a child that is rejected or that another client keeps changing.
 	longestRetry = 5 * time.Minute
-	// freeRepairs is how often the same repair is made at once.
+	// freeRepairs is how often the same repair is made without delay.
 	freeRepairs = 3
 )
 
-// Config is what a Writer needs. All but Optional and Ours is required.
+// Config configures a Writer. All fields except Optional and Ours are required.
 type Config struct {
-	Client client.Client      // reads from a cache, and writes
-	Live   client.Reader      // reads from the API server
-	Clock  clock.PassiveClock // tells the time
-	// Optional reads kinds that the API server may not serve; nil if no such child is ever asked for.
+	Client client.Client // reads from a cache, and writes
+	Live   client.Reader // reads from the API server
+	Clock  clock.PassiveClock
+	// Optional reads kinds that the API server may not serve; nil if no such child is used.
 	Optional OptionalReader
-	// Ours reports whether an object is a child of the owner; nil asks whether the owner is its controller.
+	// Ours reports whether an object is a child of the owner. Nil means that the owner must be its controller.
 	Ours func(owner metav1.Object, current client.Object) bool
 }
 
-// OptionalReader reads objects of kinds that the API server may not serve, without ever waiting for a watch.
+// OptionalReader reads objects of kinds that the API server may not serve. It never waits for a watch.
 type OptionalReader interface {
 	Get(ctx context.Context, key client.ObjectKey, o *unstructured.Unstructured) error
 }
 
-// Writer writes children. It may be used from several goroutines, for one owner by one at a time.
+// Writer creates, repairs and deletes children. It is safe for concurrent use by several goroutines, but by only one per owner.
 type Writer struct {
 	config  Config
 	written byowner.Map[string, write]
-	refused *backoff.Limiter[*Failure] // what the API server refuses; nil for what is missing
+	refused *backoff.Limiter[*Failure] // writes that the API server rejected; nil for missing user-provided objects
 	repairs *backoff.Limiter[struct{}] // patches that were made
 
-	// sights are the generations of owners for which an object of the user's was found.
+	// sights are the generations of owners for which a user-provided object was found.
 	sights byowner.Map[string, int64]
 }
 
@@ -69,23 +69,24 @@ func New(c Config) *Writer {
 	}
 }
 
-// Child is what an owner asks for.
+// Child is a wanted child object.
 type Child struct {
 	// Desired names the owner as its controller.
 	Desired client.Object
-	// Keep copies into Desired what others have put into our object and may stay; unset copies nothing.
+	// Keep copies values of other clients that may stay from current into Desired; nil copies nothing.
 	Keep func(current client.Object)
-	// Patch returns what makes our own object right, nil for nothing to do; unset is a merge patch with what Desired asks for.
+	// Patch returns the patch that repairs the child, or nil if nothing differs. If Patch is unset, a merge patch with the content
+	// of Desired is used.
 	Patch func(current client.Object) (client.Patch, error)
-	// MayBeUsers says that an object of the name that nothing controls is the user's own make of the child, and fine.
+	// MayBeUsers accepts an object of the same name without a controller as a user-provided child.
 	MayBeUsers bool
-	// AsFound says that a child that is there is used as it is, and never changed.
+	// AsFound uses an existing child as it is and never changes it.
 	AsFound bool
-	// Gone is an object of the name that was just removed, which the cache may still show.
+	// Gone is the UID of an object of the same name that was just deleted; the cache may still contain it.
 	Gone types.UID
 }
 
-// Forget drops what is known about an owner that is gone.
+// Forget drops all state of a deleted owner.
 func (w *Writer) Forget(owner types.UID) {
 	w.written.Forget(owner)
 	w.refused.Forget(owner)
@@ -93,13 +94,13 @@ func (w *Writer) Forget(owner types.UID) {
 	w.sights.Forget(owner)
 }
 
-// Find reads what has the name of o, whoever's it is. In the result, Object and Err count.
+// Find reads the object with the name of o, with any owner. Only Object and Err of the result are set.
 func (w *Writer) Find(ctx context.Context, owner, o client.Object) Result {
 	_, r := w.attempt(ctx, owner, o)
 	return r
 }
 
-// Ensure makes the child, or repairs it. Desired becomes what the server has.
+// Ensure creates or repairs the child. Desired becomes the object on the server.
 func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Result {
 	a, r := w.attempt(ctx, owner, c.Desired)
 	if r.Object != nil && c.Gone != "" && r.Object.GetUID() == c.Gone {
@@ -126,7 +127,7 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 	return r
 }
 
-// write creates or patches the child, unless it is as wanted.
+// write creates the child, or patches it if it differs.
 func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Child, r *Result) {
 	exists := r.Object != nil
 	done, err := w.put(ctx, owner, a, c, r.Object)
@@ -145,10 +146,10 @@ func (w *Writer) write(ctx context.Context, owner client.Object, a attempt, c Ch
 	w.refused.Succeeded(a.key)
 }
 
-// Remove deletes a child that is no longer asked for, if there is one and it is the owner's.
+// Remove deletes a child that is no longer wanted, if it exists and the owner controls it.
 func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	a, r := w.attempt(ctx, owner, o)
-	if apierrors.IsForbidden(r.Err) { // what must not be read was not made
+	if apierrors.IsForbidden(r.Err) { // a child that may not be read was never created
 		r.Err = nil
 	}
 	if r.Err != nil || r.Object == nil || w.tooEarly(a, &r) {
@@ -159,23 +160,24 @@ func (w *Writer) Remove(ctx context.Context, owner, o client.Object) Result {
 	}
 	object, gone := r.Object.DeepCopyObject().(client.Object), false
 	w.do(a, &r, Delete, func() error {
-		// The UID goes along, so that an object that took the name since is safe.
+		// The UID precondition protects a newer object of the same name.
 		err := w.config.Client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if gone = apierrors.IsNotFound(err) || apierrors.IsConflict(err); err == nil || gone {
 			return nil
 		}
 		return fmt.Errorf("deleting %s: %w", w.describe(o), err)
 	})
-	if gone { // or another has its name
+	if gone { // or replaced by another object of the same name
 		r.Done = None
 	} else if r.Done == Delete {
-		w.written.Delete(a.key.Owner, a.key.Attempt) // or a child that was made a moment ago would be taken to be there
+		w.written.Delete(a.key.Owner, a.key.Attempt) // otherwise the recorded write would hide the deletion
 	}
 	return r
 }
 
-// Do makes a write for the owner that is none of a child, such as a patch of an object that another controller looks after. It waits after a
-// refusal as those do. Stale says that the object has changed since it was read, or is gone.
+// Do performs a write for the owner that does not concern a child, such as a patch of an object of another controller. A rejected
+// write delays the next attempt, as for children. In the result, Stale means that the object has changed since it was read, or is
+// gone.
 func (w *Writer) Do(owner client.Object, operation Operation, kind, name string, write func() error) Result {
 	a := attempt{key: backoff.Key{Owner: owner.GetUID(), Attempt: string(operation) + " " + kind + " " + name}, generation: owner.GetGeneration()}
 	r := Result{Kind: kind, Name: name}
@@ -207,8 +209,8 @@ func (w *Writer) do(a attempt, r *Result, operation Operation, write func() erro
 	}
 }
 
-// SetController adds or removes the owner as the controller of an existing object, whose life the user may tie to the owner or not. An object
-// with another controller is refused, or left alone. current is not changed.
+// SetController adds or removes the owner as controller of an existing object. Adding fails if the object has another controller;
+// removing leaves it unchanged. current is not modified.
 func (w *Writer) SetController(ctx context.Context, owner client.Object, ref metav1.OwnerReference, current client.Object, want bool) Result {
 	a, r := w.attempt(ctx, owner, current)
 	if r.Err != nil || w.tooEarly(a, &r) || metav1.IsControlledBy(current, owner) == want {
@@ -235,13 +237,13 @@ func (w *Writer) SetController(ctx context.Context, owner client.Object, ref met
 	return r
 }
 
-// attempt is one look at a child.
+// attempt identifies an operation on a child for one generation of the owner.
 type attempt struct {
 	key        backoff.Key
 	generation int64
 }
 
-// attempt finds what there is of the child.
+// attempt reads the current state of the child.
 func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, Result) {
 	kind, err := w.kindOf(o)
 	r := Result{Kind: kind.Kind, Name: o.GetName(), Err: err}
@@ -255,12 +257,12 @@ func (w *Writer) attempt(ctx context.Context, owner, o client.Object) (attempt, 
 		return a, r
 	}
 	if r.Object = w.latest(a, cached); r.Object != nil && cached == nil {
-		r.After = overlay.Timeout // should the cache never show it no event comes when the write no longer counts
+		r.After = overlay.Timeout // no event comes if the cache never shows the write
 	}
 	return a, r
 }
 
-// tooEarly reports whether nothing is to be tried now, and fills in what is known of the last attempt.
+// tooEarly reports whether the back-off of the operation has not ended yet. It then sets After and the last failure.
 func (w *Writer) tooEarly(a attempt, r *Result) bool {
 	if wait := w.refused.Wait(a.key, a.generation); wait > 0 {
 		r.After = wait
@@ -270,13 +272,14 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 	return false
 }
 
-// failed sorts errors: a failure for the user to repair is tried again later, a conflict soon, and an error of the API server is returned.
+// failed classifies an error. Failures that the user has to fix are retried with back-off, conflicts soon; other errors of the API
+// server are returned.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
 	var foreign *errNotOwned
 	var again *errRepaired
 	f.Taken = errors.As(err, &foreign)
-	if exists && !f.Taken { // what is somebody else's is only in the way of ours
+	if exists && !f.Taken { // an object of another owner is in the way of a create
 		f.Operation = Update
 	}
 	switch {
@@ -285,14 +288,14 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 		w.sights.Set(a.key.Owner, a.key.Attempt, a.generation)
 		r.Object = foreign.found
 	case apierrors.IsAlreadyExists(err):
-		r.Stale, r.After = true, RetryAfter // it had the name, and is gone again
+		r.Stale, r.After = true, RetryAfter // the object with the name is gone again
 	case errors.Is(err, errPredecessor), exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
 		r.Stale, r.After = true, soonGone
 	case errors.As(err, &again):
 		f.Refusal = ""
 		r.Object, r.Failure, r.After = c.Desired, &f, again.wait
 	case errors.Is(err, errBeingDeleted):
-		r.Failure, r.After = &f, RetryAfter // the watch tells when it is gone
+		r.Failure, r.After = &f, RetryAfter // the watch reports the deletion earlier
 	case f.Taken, Lasting(err):
 		w.refuse(a, r, f)
 	default:
@@ -301,13 +304,13 @@ func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
 	}
 }
 
-// refuse notes a failure that lasts, so that it is tried again less and less often.
+// refuse records a lasting failure and sets the growing wait before the next attempt.
 func (w *Writer) refuse(a attempt, r *Result, f Failure) {
 	r.Failure = &f
 	r.After = w.refused.Failed(a.key, a.generation, &f)
 }
 
-// Lasting reports whether the API server will say the same again: a quota, a policy, or a value that it does not take.
+// Lasting reports whether the API server would answer a retry in the same way, because of a quota, a policy or an invalid value.
 func Lasting(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsNotFound(err) ||
 		apierrors.IsMethodNotSupported(err) || apierrors.IsRequestEntityTooLargeError(err)

@@ -23,7 +23,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/child"
 )
 
-// TestHowErrorsAreSorted tells what the user has to see from what is over soon and what only the API server knows.
+// TestHowErrorsAreSorted distinguishes errors for the user, temporary conflicts, and other errors of the API server.
 func TestHowErrorsAreSorted(t *testing.T) {
 	roles := schema.GroupResource{Resource: "roles"}
 	controlled := &errNotOwned{controller: &metav1.OwnerReference{Kind: "ConfigMap", Name: "x"}}

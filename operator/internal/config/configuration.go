@@ -9,15 +9,15 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// What the file calls itself.
+// apiVersion and kind of the configuration file.
 const (
 	APIVersion = "config.ray.io/v1alpha1"
 	Kind       = "Configuration"
 )
 
-// Configuration is the file behind --config. Names and kinds of the fields are those of KubeRay 1.7, so its charts can
-// render the file; featureGates is ours. A field that is missing leaves the setting to its flag, and a flag on the command
-// line wins over the field.
+// Configuration is the content of the file named by --config. Field names and kinds are those of KubeRay 1.7, so that its charts
+// can render the file; featureGates is an addition. Flags on the command line override fields. A missing field leaves the flag's
+// default.
 type Configuration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -37,23 +37,23 @@ type Configuration struct {
 	EnableMetrics           *bool    `json:"enableMetrics,omitempty"`           // --enable-metrics
 	QPS                     *float32 `json:"qps,omitempty"`                     // --kube-api-qps
 	Burst                   *int     `json:"burst,omitempty"`                   // --kube-api-burst
-	// FeatureGates is --feature-gates. A gate on the command line wins over the same gate here; the others add up.
+	// FeatureGates is --feature-gates. A gate on the command line overrides the same gate here; other gates are merged.
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
-	// DeleteRayJobAfterJobFinishes wins over the environment variable DELETE_RAYJOB_CR_AFTER_JOB_FINISHES.
+	// DeleteRayJobAfterJobFinishes overrides the environment variable DELETE_RAYJOB_CR_AFTER_JOB_FINISHES.
 	DeleteRayJobAfterJobFinishes *bool `json:"deleteRayJobAfterJobFinishes,omitempty"`
 
-	// HeadSidecarContainers are added to each head Pod. In the file only, like what follows.
+	// HeadSidecarContainers are added to each head Pod. This field and the following ones have no flag.
 	HeadSidecarContainers   []corev1.Container `json:"headSidecarContainers,omitempty"`
 	WorkerSidecarContainers []corev1.Container `json:"workerSidecarContainers,omitempty"` // added to each worker Pod
-	// DefaultContainerEnvs are added to Ray containers; a variable of the user wins.
+	// DefaultContainerEnvs are added to Ray containers; a variable of the user takes precedence.
 	DefaultContainerEnvs []corev1.EnvVar `json:"defaultContainerEnvs,omitempty"`
-	// DefaultPodAnnotations are added to Pods; an annotation of the user wins.
+	// DefaultPodAnnotations are added to Pods; an annotation of the user takes precedence.
 	DefaultPodAnnotations map[string]string `json:"defaultPodAnnotations,omitempty"`
 	DefaultPodLabels      map[string]string `json:"defaultPodLabels,omitempty"` // added to Pods; a label of the user wins
 }
 
-// Decode reads one YAML or JSON document. All unknown, repeated and mistyped fields are reported at once,
-// each with its path: an operator that ignored a misspelt field would run with a setting that nobody chose.
+// Decode reads one YAML or JSON document. It reports all unknown, repeated and mistyped fields at once, each with its path,
+// because an ignored misspelt field would leave a setting that nobody chose.
 func Decode(data []byte) (*Configuration, error) {
 	tree, mistakes := kubedoc.Read(data, true)
 	if tree == nil {
@@ -61,7 +61,7 @@ func Decode(data []byte) (*Configuration, error) {
 	}
 	c := &Configuration{}
 	mistakes = kubedoc.Join(mistakes, kubedoc.Decode(tree, c, nil))
-	// Of another kind of object all fields would be unknown, which is not what is wrong with it.
+	// Check the kind first: for another kind, all fields would be reported as unknown.
 	if c.APIVersion != APIVersion || c.Kind != Kind {
 		return nil, fmt.Errorf("apiVersion and kind are %q and %q, but must be %q and %q", c.APIVersion, c.Kind, APIVersion, Kind)
 	}

@@ -1,3 +1,3 @@
-// Package config is the configuration file of the operator: its form, how it is read, and what may stand in it. It knows
-// neither flags nor environment; cmd puts the three together.
+// Package config defines the configuration file of the operator: its format, decoding and validation. It reads neither flags nor
+// environment variables; cmd merges them.
 package config

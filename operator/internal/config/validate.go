@@ -12,8 +12,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Validate checks what the file adds to Pods, and what no flag can say. The API server would refuse every Pod of every
-// cluster otherwise, long after the operator started. It returns all problems.
+// Validate checks the additions to Pods and the values without a flag. Otherwise the API server would reject every Pod long after
+// the operator started. It returns all problems.
 func (c *Configuration) Validate() []error {
 	var errs []error
 	refuse := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -13,16 +13,16 @@ import (
 	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
-// versions is the registry: each served version of a kind with two of them.
+// versions contains the served versions of kinds with two versions.
 var versions = map[schema.GroupVersion]side{
 	rayv1.GroupVersion:       hub,
 	rayv1alpha1.GroupVersion: old,
 }
 
-// extra is the annotation that a version carries what it cannot say in.
+// extra is the annotation in which an object of a version carries the fields that this version lacks.
 var extra = [2]string{hub: AnnotationOldExtra, old: AnnotationHubExtra}
 
-// Known reports whether objects of the kind can be converted to and from the version. A kind that v1alpha1 does not have is known in v1.
+// Known reports whether objects of the kind can be converted to and from the version. Kinds that v1alpha1 lacks are known in v1.
 func Known(gvk schema.GroupVersionKind) bool {
 	side, version := versions[gvk.GroupVersion()]
 	return version && (plans[gvk.Kind] != nil || side == hub && hubOnly[gvk.Kind])
@@ -31,11 +31,11 @@ func Known(gvk schema.GroupVersionKind) bool {
 // Converts reports whether the kind has more than one version.
 func Converts(kind string) bool { return plans[kind] != nil }
 
-// Convert changes obj, a decoded JSON object, into the version wanted. Only apiVersion, the fields that the two versions
-// do not share and the annotation with preserved fields change. An object that is in that version already stays as it is.
+// Convert changes obj, a decoded JSON object, into the wanted version. It changes only apiVersion, fields that the versions do not
+// share, and the annotation with preserved fields. An object in the wanted version stays as it is.
 //
-// It fails for a kind or version that it does not know, and for the one object that it would otherwise destroy: one in
-// v1alpha1 whose preserved fields were too large to be carried. It never fails because a field has a wrong value.
+// It fails for an unknown kind or version, and for a v1alpha1 object whose preserved fields did not fit into the annotation,
+// because the conversion would lose them. It never fails because of a wrong field value.
 func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
@@ -57,7 +57,7 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	if err != nil {
 		return err
 	}
-	// On this side nobody but a client can have written the annotation of the other.
+	// In this version, only a client can have written the annotation of the other one.
 	removeAnnotation(obj, extra[to])
 	keep := split(plans[kind], obj, from)
 	if preserved != nil {
@@ -67,7 +67,7 @@ func Convert(obj map[string]any, wanted schema.GroupVersion) error {
 	return putPreserved(obj, extra[to], keep)
 }
 
-// Common takes out of a v1 object, as decoded JSON, what only v1 has.
+// Common removes the fields that only v1 has from a v1 object in decoded JSON.
 func Common(obj map[string]any) {
 	kind, _ := obj["kind"].(string)
 	if plan := plans[kind]; plan != nil {
@@ -75,15 +75,14 @@ func Common(obj map[string]any) {
 	}
 }
 
-// Restore puts into after what only v1 has, stands in before and is missing in after: what an old client that dropped the preserved
-// fields annotation is about to destroy. Both are v1 objects as decoded JSON; before is used up. What after says itself stays,
-// and so does what was removed together with a field that the old client could see. The status comes back as a whole,
-// because the API server takes no other than the stored one from this kind of write, and takes what only v1 has of it
-// from the annotation.
+// Restore copies fields that only v1 has from before to after if after lacks them. An old client that dropped the annotation with
+// preserved fields would otherwise delete them. Both are v1 objects in decoded JSON; before is modified. Values in after stay, and
+// fields below a field that the old client removed stay removed. The whole status is restored, because the API server accepts only
+// the stored status in this kind of write, and takes its v1-only fields from the annotation.
 //
-// defaults is after as it would be with nothing but defaults in the fields that only v1 has. Such a value in after is taken
-// for no value: the API server fills defaults in as soon as another webhook has changed the object, and an old client has no
-// way to mean one. Nil means that no defaults were filled in.
+// defaults is after with only defaults in the v1-only fields. Such a default in after counts as no value: the API server sets
+// defaults after another webhook has changed the object, and an old client cannot set v1-only fields. Nil means that no defaults
+// were set.
 func Restore(after, before, defaults map[string]any) {
 	kind, _ := after["kind"].(string)
 	plan := plans[kind]

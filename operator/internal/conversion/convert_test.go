@@ -234,7 +234,7 @@ func TestForgedPreservedFields(t *testing.T) {
 	}
 }
 
-// What does not fit into an annotation is kept out of sight and protected, not destroyed.
+// Preserved fields that do not fit into the annotation are hidden and protected, not lost.
 func TestPreservedFieldsBudget(t *testing.T) {
 	groups := func(n int, value func(i int) string) map[string]any {
 		obj := object(t, "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {workerGroupSpecs: []}}")

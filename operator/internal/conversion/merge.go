@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// merger puts preserved fields back.
+// merger restores preserved fields.
 type merger struct {
 	to side
-	// restoring is set for preserved fields that were taken from the stored object and did not pass through the hands of a client.
+	// restoring is set for preserved fields that come from the stored object and not from a client.
 	restoring bool
 }
 
-// merge puts back into an object what is preserved for it. What the object says itself wins; what has gone from the
-// object, such as a worker group, is not brought back to life. defaults is the same object with nothing but defaults in the fields
-// that only v1 has, or nil.
+// merge restores preserved fields in obj. Values in obj take precedence, and removed parts, such as a worker group, are not
+// restored. defaults is the same object with only defaults in the fields that only v1 has, or nil.
 func (m merger) merge(n *node, obj, defaults, preserved map[string]any) {
 	for name, value := range preserved {
 		if strings.HasPrefix(name, "$") {
@@ -26,7 +25,7 @@ func (m merger) merge(n *node, obj, defaults, preserved map[string]any) {
 		present, has := obj[name]
 		switch {
 		case f.in(m.to.other()):
-			// A field that the client could see: only what is below it may come from the preserved fields.
+			// The client could see this field, so only fields below it come from the preserved fields.
 			if has && f.node != nil {
 				m.mergeValue(f.node, present, defaults[name], value)
 			}
@@ -40,7 +39,7 @@ func (m merger) merge(n *node, obj, defaults, preserved map[string]any) {
 	}
 }
 
-// means reports whether somebody chose the value that is present, or would not get another one back: it is not a default.
+// means reports whether the present value is not just a default, or equals the preserved one.
 func means(present, filledIn, value any) bool {
 	return filledIn == nil || !reflect.DeepEqual(present, filledIn) || reflect.DeepEqual(present, value)
 }
@@ -83,7 +82,7 @@ func (m merger) mergeList(n *node, present, defaults, preserved []any) {
 		name := elementName(n, s)
 		i, known := byName[name]
 		if index, given := below[preservedIndex].(int64); given {
-			// Two elements of one name: the place decides, as long as the name there is right.
+			// If two elements have the same name, use the index as long as it has the right name.
 			known = index >= 0 && index < int64(len(present)) && elementName(n, present[index]) == name
 			i = int(index)
 		}
@@ -98,7 +97,7 @@ func (m merger) mergeList(n *node, present, defaults, preserved []any) {
 	}
 }
 
-// takeOut removes the values that split filled in, unless the client has given them a meaning since.
+// takeOut removes the values that split filled in, unless the client has changed them.
 func takeOut(n *node, obj, preserved map[string]any) {
 	absent, _ := preserved[preservedAbsent].([]any)
 	for name, f := range n.fields {
@@ -111,8 +110,8 @@ func takeOut(n *node, obj, preserved map[string]any) {
 	}
 }
 
-// fits reports whether v1 can hold the value. Anything else was not preserved by us, and stored it would keep
-// programs that read typed objects, the operator first of all, from reading any.
+// fits reports whether v1 can contain the value. Other values were not preserved by this program. Stored, they would make typed
+// clients, including the operator, fail to decode all objects.
 func fits(value any, t reflect.Type) bool {
 	raw, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(raw, reflect.New(t).Interface()) == nil

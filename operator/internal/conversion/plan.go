@@ -9,7 +9,7 @@ import (
 	rayv1alpha1 "github.com/raygate/raygate/api/ray/v1alpha1"
 )
 
-// side is one of the two versions between which an object is moved.
+// side is one of the two versions between which an object is converted.
 type side int
 
 const (
@@ -19,37 +19,38 @@ const (
 
 func (s side) other() side { return 1 - s }
 
-// node compares what the two versions declare at one place of an object. Places where both versions use one type have none,
-// such as those of Kubernetes.
+// node is the difference of the two versions at one place of an object. Places where both versions use the same type have no node,
+// for example Kubernetes types.
 type node struct {
 	fields map[string]*field // of an object, by JSON name, from both versions
 	items  *node             // of the elements of a list
-	key    string            // field that tells the elements of the list apart; empty means their index
+	key    string            // field that identifies the elements of the list; empty means their index
 	values *node             // of the values of a map
 }
 
-// field is a field of either version or of both.
+// field is a field of one version or of both.
 type field struct {
-	types [2]reflect.Type // nil where the version does not have it
-	node  *node           // nil when there is nothing to compare below
-	// fill is what the old version gets when the hub has no value, because its schema insists on one. Nil means nothing.
+	types [2]reflect.Type // nil if the version does not have the field
+	node  *node           // nil if the values below do not differ
+	// fill returns the value for the old version if the hub has none and the schema of the old version requires one. Nil means
+	// none.
 	fill func() any
 }
 
 func (f *field) in(s side) bool { return f != nil && f.types[s] != nil }
 
-// plans are the kinds that have two versions.
+// plans has an entry for each kind that has two versions.
 var plans = map[string]*node{
 	"RayCluster": compare(reflect.TypeFor[rayv1.RayCluster](), reflect.TypeFor[rayv1alpha1.RayCluster]()),
 	"RayJob":     compare(reflect.TypeFor[rayv1.RayJob](), reflect.TypeFor[rayv1alpha1.RayJob]()),
 	"RayService": compare(reflect.TypeFor[rayv1.RayService](), reflect.TypeFor[rayv1alpha1.RayService]()),
 }
 
-// hubOnly are the kinds that came with v1. They have nothing to convert.
+// hubOnly are the kinds that exist only in v1. They need no conversion.
 var hubOnly = map[string]bool{"RayCronJob": true}
 
-// listKeys are the lists whose elements are known by a name. Elements move when one before them is removed; by index, the
-// preserved fields of one would end up in another.
+// listKeys are the lists whose elements are identified by a name. If they were identified by index, the removal of an element
+// would assign preserved fields to the wrong elements.
 var listKeys = map[string]string{"workerGroupSpecs": "groupName"}
 
 // fills are the fields that v1alpha1 requires and v1 does not.
@@ -61,8 +62,8 @@ var fills = map[reflect.Type]map[string]func() any{
 
 const ownPackages = "github.com/raygate/raygate/"
 
-// compare works out the difference of two types of ours. It panics on types that cannot be compared, which a test would
-// find before anybody else does.
+// compare returns the difference of two types of this module, or nil. It panics on types that cannot be compared; a test finds
+// these.
 func compare(h, o reflect.Type) *node {
 	h, o = deref(h), deref(o)
 	if h == o {
@@ -105,7 +106,7 @@ func compareStructs(h, o reflect.Type) *node {
 	return n
 }
 
-// collect adds the JSON fields of t, those of inlined structs included.
+// collect adds the JSON fields of t, including those of inlined structs.
 func collect(n *node, t reflect.Type, s side) {
 	for sf := range t.Fields() {
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")

@@ -13,12 +13,12 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Annotations that carry what the version at hand cannot say. An object has at most one of them at a time, but for a
-// forgery, which conversion throws away.
+// Annotations with the fields that the current version lacks. An object has at most one of them; conversion drops a forged second
+// one.
 const (
-	// AnnotationHubExtra is on v1alpha1 objects and holds the fields that only v1 has.
+	// AnnotationHubExtra is set on v1alpha1 objects and contains the fields that only v1 has.
 	AnnotationHubExtra = "conversion.ray.io/v1-extra"
-	// AnnotationOldExtra is on v1 objects and holds the fields that only v1alpha1 has.
+	// AnnotationOldExtra is set on v1 objects and contains the fields that only v1alpha1 has.
 	AnnotationOldExtra = "conversion.ray.io/v1alpha1-extra"
 )
 
@@ -27,18 +27,18 @@ const (
 	preservedIncomplete = "$incomplete"
 	formatNumber        = int64(1)
 
-	// compressAbove is the size, in bytes, from which on preserved fields are not for human eyes anyway.
+	// compressAbove is the size in bytes above which preserved fields are compressed.
 	compressAbove = 32 << 10
 	compressed    = "gzip:"
-	// decompressLimit bounds what a forged annotation can cost.
+	// decompressLimit limits the memory for a forged annotation, in bytes.
 	decompressLimit = 16 << 20
 )
 
-// errIncomplete is the answer to a write through v1alpha1 that would destroy what did not fit into the annotation.
+// errIncomplete rejects a write through v1alpha1 that would lose fields that did not fit into the annotation.
 var errIncomplete = errors.New("the object has more fields that only v1 has than an annotation can carry, so v1alpha1 can read it and not write it; write it through ray.io/v1")
 
-// encodePreserved returns the text of the annotation, at most limit bytes long. Preserved fields that do not fit are replaced by a
-// note that it is missing.
+// encodePreserved returns the value of the annotation, at most limit bytes long. Preserved fields that do not fit are replaced by
+// a note.
 func encodePreserved(preserved map[string]any, limit int) (string, error) {
 	preserved[preservedFormat] = formatNumber
 	raw, err := utiljson.Marshal(preserved)
@@ -61,8 +61,8 @@ func encodePreserved(preserved map[string]any, limit int) (string, error) {
 	return text, nil
 }
 
-// decodePreserved returns nil for a text that no version of this program wrote: a client may put anything there, and that
-// must not keep the object from being read.
+// decodePreserved returns nil for a value that this program did not write: clients may write any value, which must not prevent
+// reading the object.
 func decodePreserved(text string) (map[string]any, error) {
 	raw := []byte(text)
 	if packed, ok := strings.CutPrefix(text, compressed); ok {
@@ -84,7 +84,7 @@ func decodePreserved(text string) (map[string]any, error) {
 	return preserved, nil
 }
 
-// removeAnnotation returns what the annotation says, empty where there is none.
+// removeAnnotation removes the annotation and returns its value, or "" if there is none.
 func removeAnnotation(obj map[string]any, key string) string {
 	metadata, _ := obj["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -102,7 +102,7 @@ func removeAnnotation(obj map[string]any, key string) string {
 	return text
 }
 
-// putPreserved adds the annotation; without preserved fields there is none.
+// putPreserved adds the annotation if there are preserved fields.
 func putPreserved(obj map[string]any, key string, preserved map[string]any) error {
 	if len(preserved) == 0 {
 		return nil

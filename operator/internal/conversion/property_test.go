@@ -221,7 +221,7 @@ func TestRestoreOfRandomObjects(t *testing.T) {
 				if hasTwins(before) {
 					continue // two groups of one name: the API server refuses those
 				}
-				// What split filled in stays: it means the same as nothing.
+				// Values that split filled in stay: they mean the same as none.
 				want := split(plans[kind], runtime.DeepCopyJSON(before), hub)
 				got := split(plans[kind], runtime.DeepCopyJSON(after), hub)
 				if diff := cmp.Diff(withoutMarks(want), withoutMarks(got)); diff != "" {

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Names with a dollar are those of the annotation itself. No field of ours starts with one.
+// Names with a dollar sign belong to the annotation itself. No API field starts with one.
 const (
-	// preservedAbsent lists the fields that were filled in for the old version and are to be taken out again.
+	// preservedAbsent lists the fields that were filled in for the old version and have to be removed again.
 	preservedAbsent = "$absent"
-	// preservedIndex tells elements apart that have no name, or share one.
+	// preservedIndex identifies elements that have no name or share one.
 	preservedIndex = "$index"
 )
 
-// split takes out of obj, which is of version from, what the other version does not have, and puts in what that one
-// cannot be without. It returns what it took, in the same nesting; empty when there was nothing.
+// split removes from obj, which has version from, the fields that the other version lacks, and fills in those that the other
+// version requires. It returns the removed fields in the same nesting; empty if there were none.
 func split(n *node, obj map[string]any, from side) map[string]any {
 	preserved := map[string]any{}
 	to := from.other()
 	for name, value := range obj {
 		f := n.fields[name]
 		switch {
-		case strings.HasPrefix(name, "$"): // nobody's; the API server will prune it
+		case strings.HasPrefix(name, "$"): // unknown; the API server prunes it
 		case !f.in(to):
-			// Also what neither version knows: with CRDs newer than this program it is a field of v1.
+			// Includes fields that neither version has: with CRDs newer than this operator they are fields of v1.
 			preserved[name] = value
 			delete(obj, name)
 		case f.node != nil:
@@ -49,7 +49,7 @@ func split(n *node, obj map[string]any, from side) map[string]any {
 	return preserved
 }
 
-// splitValue returns nil when there is nothing to keep, and for a value that is not what the schema says.
+// splitValue returns nil if nothing was removed, and for a value that does not match the schema.
 func splitValue(n *node, value any, from side) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -101,7 +101,7 @@ func splitList(n *node, list []any, from side) any {
 	return preserved
 }
 
-// elementName is empty for elements without a name.
+// elementName returns the name of a list element, or "" if it has none.
 func elementName(n *node, element any) string {
 	obj, _ := element.(map[string]any)
 	name, _ := obj[n.key].(string)

@@ -12,30 +12,30 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Errors about schedules. The rules refuse these, but for objects that are older than the rules.
+// Errors about schedules. Validation rejects them too; stored objects may be older.
 var (
-	// ErrSchedule means that a schedule or its time zone cannot be read.
+	// ErrSchedule means that a schedule or its time zone is invalid.
 	ErrSchedule = errors.New("invalid schedule")
 	// ErrNever means that the schedule has no time in the next five years.
 	ErrNever = errors.New("the schedule never comes")
 )
 
-// MaxMissed is how many missed runs are counted.
+// MaxMissed limits the number of counted missed runs.
 const MaxMissed = 100
 
-// Plan is what is due.
+// Plan is the result of a decision.
 type Plan struct {
-	// Run is the time to run for now; zero if nothing is due. It is the newest time that is not after now.
+	// Run is the scheduled time to run for now, the newest one that is not after now; zero if nothing is due.
 	Run time.Time
-	// Missed is the number of times before Run that are passed over, at most MaxMissed.
+	// Missed is the number of skipped times before Run, at most MaxMissed.
 	Missed int
-	// Next is the first time after now, and After how long it takes until then. Both are zero while suspended.
+	// Next is the first time after now, and After the duration until then. Both are zero while suspended.
 	Next  time.Time
 	After time.Duration
 }
 
-// For returns what is due of a RayCronJob. Without a time zone of its own it counts in that of local. One that is suspended
-// or being deleted runs nothing.
+// For returns the plan for a RayCronJob. local is the time zone of schedules without one. A RayCronJob that is suspended or being
+// deleted runs nothing.
 func For(cj *rayv1.RayCronJob, now time.Time, local *time.Location) (Plan, error) {
 	s, err := Parse(cj.Spec.Schedule, cj.Spec.TimeZone, local)
 	if err != nil {
@@ -54,7 +54,7 @@ func For(cj *rayv1.RayCronJob, now time.Time, local *time.Location) (Plan, error
 	if !p.Run.IsZero() {
 		from = p.Run
 	}
-	for p.Next = s.Next(from); !p.Next.IsZero() && !p.Next.After(now); { // base is in the future of a clock that was set back
+	for p.Next = s.Next(from); !p.Next.IsZero() && !p.Next.After(now); { // base is in the future if the clock was set back
 		p.Next = s.Next(p.Next)
 	}
 	if p.Next.IsZero() {
@@ -89,10 +89,10 @@ type Schedule struct {
 	zone *time.Location
 }
 
-// maxSchedule is far beyond any schedule that means something.
+// maxSchedule is the maximum length of a schedule, far above any useful one.
 const maxSchedule = 1024
 
-// Parse reads a schedule. A nil zone means local.
+// Parse parses a schedule. A nil zone means local.
 func Parse(text string, zone *string, local *time.Location) (Schedule, error) {
 	if len(text) > maxSchedule || strings.Contains(text, "TZ") {
 		return Schedule{}, fmt.Errorf("%w: it is too long or names a time zone", ErrSchedule)
@@ -109,7 +109,7 @@ func Parse(text string, zone *string, local *time.Location) (Schedule, error) {
 	return Schedule{parsed, local}, nil
 }
 
-// parse keeps a panic of the library from a controller.
+// parse recovers from panics of the library.
 func parse(text string) (s cron.Schedule, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -119,7 +119,7 @@ func parse(text string) (s cron.Schedule, err error) {
 	return cron.ParseStandard(text)
 }
 
-// Next is the first time after t that is not in the minute of t. It is zero if there is none within five years.
+// Next returns the first time after t that is not in the same minute as t. It is zero if there is none within five years.
 func (s Schedule) Next(t time.Time) time.Time {
 	if every, ok := s.cron.(cron.ConstantDelaySchedule); ok {
 		delay := every.Delay
@@ -134,11 +134,11 @@ func (s Schedule) Next(t time.Time) time.Time {
 }
 
 func untilNextMinute(t time.Time) time.Duration {
-	second := (t.Unix()%60 + 60) % 60 // not t.Second: zones of old differ by seconds
+	second := (t.Unix()%60 + 60) % 60 // not t.Second: historic time zones differ by seconds
 	return time.Minute - time.Duration(second)*time.Second - time.Duration(t.Nanosecond())
 }
 
-// newest is the last time after base that is not after now, and how many there are before it. It does not walk through years
+// newest returns the last time after base that is not after now, and the number of times before it. It does not iterate over years
 // of them.
 func (s Schedule) newest(base, now time.Time) (time.Time, int) {
 	first := s.Next(base)
@@ -157,8 +157,8 @@ func (s Schedule) newest(base, now time.Time) (time.Time, int) {
 	return s.before(last, now), missed
 }
 
-// before is the last time that is not after now, at or after one that is known. It begins with a short look back and doubles
-// it, so that what it walks through is of the order of what it skips.
+// before returns the last time that is not after now, at or after a known one. It looks back a short time and doubles that, so
+// that it iterates over few times.
 func (s Schedule) before(known, now time.Time) time.Time {
 	if every, ok := s.cron.(cron.ConstantDelaySchedule); ok && every.Delay >= time.Minute {
 		return known.Add(now.Sub(known) / every.Delay * every.Delay)

@@ -20,21 +20,22 @@ import (
 	"github.com/raygate/raygate/pkg/headpod"
 )
 
-// Address is where the dashboard of a cluster is.
+// Address is the address of a cluster's dashboard.
 type Address struct {
-	// Namespace is that of the cluster.
+	// Namespace is the namespace of the cluster.
 	Namespace string
-	// HostPort is host:port, as status.dashboardURL has it: the host begins with the name of the head Service.
+	// HostPort is host:port as in status.dashboardURL: the host begins with the name of the head Service.
 	HostPort string
-	// Head is the head of the cluster.
+	// Head identifies the head of the cluster.
 	Head headpod.Head
 }
 
-// Connect returns a client of a dashboard. An empty token is none.
+// Connect returns a client of a dashboard. An empty token means none.
 type Connect func(a Address, token dashboard.Token) (dashboard.Client, error)
 
-// Direct connects to the head Pod itself, which works within the Kubernetes cluster. The host of the address is only the name that is asked for: it is
-// neither resolved nor connected to, since users decide where the head Service leads. pods reads Pods from a cache.
+// Direct connects to the head Pod, which works within the Kubernetes cluster. The host of the address is used only as the
+// requested name. It is neither resolved nor dialled, because users control the target of the head Service. pods reads Pods from a
+// cache.
 func Direct(pods client.Reader, transport http.RoundTripper) Connect {
 	return func(a Address, token dashboard.Token) (dashboard.Client, error) {
 		u, err := dashboard.DirectURL(a.HostPort)
@@ -47,7 +48,7 @@ func Direct(pods client.Reader, transport http.RoundTripper) Connect {
 	}
 }
 
-// headAddress is the address of the head Pod that was created last, while one replaces the other.
+// headAddress returns the address of the newest head Pod, since a replacement may overlap with the old one.
 func headAddress(ctx context.Context, pods client.Reader, head headpod.Head) (netip.AddrPort, error) {
 	var all corev1.PodList
 	if err := pods.List(ctx, &all, client.InNamespace(head.Namespace), client.MatchingLabels(head.Labels())); err != nil {
@@ -65,7 +66,7 @@ func headAddress(ctx context.Context, pods client.Reader, head headpod.Head) (ne
 	return netip.AddrPort{}, failure
 }
 
-// Proxied connects through the Service proxy of an API server. The transport has the credentials for it.
+// Proxied connects through the Service proxy of an API server. transport must have its credentials.
 func Proxied(apiServer *url.URL, transport http.RoundTripper) Connect {
 	return func(a Address, token dashboard.Token) (dashboard.Client, error) {
 		host, port, err := net.SplitHostPort(a.HostPort)
@@ -79,23 +80,23 @@ func Proxied(apiServer *url.URL, transport http.RoundTripper) Connect {
 	}
 }
 
-// Pod is a Pod at one of its ports.
+// Pod is a Pod with one of its ports.
 type Pod struct {
 	Namespace, Name string
-	// IP is its address.
+	// IP is the address of the Pod.
 	IP   string
 	Port int32
-	// HTTP is how Ray Serve was started there.
+	// HTTP contains the HTTP options of Ray Serve on the Pod.
 	HTTP dashboard.ServeHTTPOptions
 }
 
-// Probe asks a proxy of Ray Serve whether it takes requests; see dashboard.ServeProxyHealthy.
+// Probe reports whether a proxy of Ray Serve serves requests; see dashboard.ServeProxyHealthy.
 type Probe func(ctx context.Context, p Pod) (bool, error)
 
-// ProbeDirect asks the Pod itself, which works within the Kubernetes cluster. transport is one of headpod.
+// ProbeDirect connects to the Pod, which works within the Kubernetes cluster. transport comes from package headpod.
 func ProbeDirect(transport *http.Transport) Probe {
-	// Certificates are for the names that users call, and not for the address of a Pod: they are not verified, as by probes of Kubernetes. Nothing secret
-	// is sent.
+	// Certificates contain the names that clients call, not the address of a Pod. As in probes of Kubernetes they are not verified;
+	// the request contains no secret.
 	unverified := transport.Clone()
 	unverified.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 	return func(ctx context.Context, p Pod) (bool, error) {
@@ -109,7 +110,7 @@ func ProbeDirect(transport *http.Transport) Probe {
 	}
 }
 
-// probe asks below the root path, and without it: versions of Ray differ in whether it is part of the path.
+// probe requests the health below the root path, and then without it: Ray versions differ in whether the path includes it.
 func probe(ctx context.Context, base *url.URL, p Pod, transport http.RoundTripper) (bool, error) {
 	if p.HTTP.RootPath != "" {
 		if ok, err := dashboard.ServeProxyHealthy(ctx, base.JoinPath(p.HTTP.RootPath), transport); ok || err != nil {
@@ -119,12 +120,12 @@ func probe(ctx context.Context, base *url.URL, p Pod, transport http.RoundTrippe
 	return dashboard.ServeProxyHealthy(ctx, base, transport)
 }
 
-// ProbeProxied asks through the Pod proxy of an API server. The transport has the credentials for it.
+// ProbeProxied connects through the Pod proxy of an API server. transport must have its credentials.
 func ProbeProxied(apiServer *url.URL, transport http.RoundTripper) Probe {
 	return func(ctx context.Context, p Pod) (bool, error) {
 		name := p.Name
 		if p.HTTP.TLS {
-			name = "https:" + name // the API server does not verify the certificate, either
+			name = "https:" + name // the API server does not verify the certificate either
 		}
 		return probe(ctx, dashboard.PodProxyURL(apiServer, p.Namespace, name, p.Port), p, transport)
 	}

@@ -20,36 +20,36 @@ import (
 // tokenFor is how long a token is used before its Secret is read again.
 const tokenFor = time.Minute
 
-// Dashboards makes calls to dashboards, with the token of their cluster where that demands one. It is used by pollers only: reading a
-// Secret is a request of its own.
+// Dashboards calls dashboards, with the token of their cluster if it requires one. Only pollers use it, because reading a Secret
+// is an API request of its own.
 type Dashboards struct {
 	connect Connect
 	live    client.Reader
 	tokens  *cache.Expiring // dashboard.Token by client.ObjectKey
 }
 
-// New returns Dashboards that are reached by c and whose tokens are read from live, which is the API server itself.
+// New returns Dashboards that connect with c. live reads the Secrets with the tokens from the API server.
 func New(c Connect, live client.Reader, k clock.Clock) *Dashboards {
 	return &Dashboards{connect: c, live: live, tokens: cache.NewExpiringWithClock(k)}
 }
 
-// Site is a dashboard and how to get in.
+// Site is a dashboard with the Secret for its token.
 type Site struct {
 	address Address
-	// secret has the token; empty for a cluster without token authentication.
+	// secret contains the token; empty for a cluster without token authentication.
 	secret string
 }
 
-// SiteOf is the dashboard of a cluster at host:port. A cluster that has Kubernetes check tokens is called without one, as KubeRay
-// does, which supports that neither for RayJob nor for RayService.
+// SiteOf returns the dashboard of a cluster at host:port. If Kubernetes checks the tokens of the cluster, calls have no token.
+// KubeRay does the same and supports such clusters neither for RayJob nor for RayService.
 func SiteOf(rc *rayv1.RayCluster, hostPort string) Site {
 	return Site{address: Address{Namespace: rc.Namespace, HostPort: hostPort, Head: headpod.Of(rc)}, secret: secret.Name(rc)}
 }
 
-// Revision tells sites apart.
+// Revision changes when address or Secret change.
 func (s Site) Revision() string { return s.address.HostPort + " " + s.secret }
 
-// Call makes one call. A token that is refused is read again for the next.
+// Call makes one call. A rejected token is read again for the next call.
 func (d *Dashboards) Call(ctx context.Context, s Site, do func(dashboard.Client) error) error {
 	t, err := d.token(ctx, s)
 	if err != nil {

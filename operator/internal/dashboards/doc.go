@@ -1,4 +1,4 @@
-// Package dashboards reaches the dashboards of clusters and the proxies of Ray Serve on their heads: directly or through the API server,
-// and with the token of the cluster where that demands one. It is apart from the controllers because RayJobs and RayServices need the
-// same, and must not be used within a reconcile.
+// Package dashboards connects to the dashboards of clusters and to the proxies of Ray Serve on their heads: directly or through
+// the API server, with the token of the cluster if it requires one. The controllers of RayJobs and RayServices share it. It must
+// not be used within a reconcile.
 package dashboards

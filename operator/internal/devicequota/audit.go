@@ -19,34 +19,35 @@ import (
 
 // Reasons of events about a ResourceQuota.
 const (
-	// ReasonExceeded tells that Pods take more than the quota allows: it was lowered, they were there before it, or replicas admitted them at once.
+	// ReasonExceeded means that Pods use more than the quota allows: it was lowered, the Pods are older, or replicas admitted them
+	// at the same moment.
 	ReasonExceeded = "DeviceQuotaExceeded"
-	// ReasonRounded tells that the quota allows a part of a unit, which nothing can take.
+	// ReasonRounded means that the quota allows a fraction of a unit, which no Pod can use.
 	ReasonRounded = "DeviceQuotaRounded"
 )
 
 // EventSource is the name of the auditor in events.
 const EventSource = "raygate-device-quota"
 
-// Auditor tells by events of quotas for which admission came too late, and of such as cannot be meant: once, until that is no longer so. All fields are
-// required.
+// Auditor sends events about exceeded quotas and about limits that cannot be meant as written. It reports each finding once until
+// it disappears. All fields are required.
 type Auditor struct {
 	Engine   *Engine
 	Recorder events.EventRecorder
-	// Every is how often it looks.
+	// Every is the interval of the audit.
 	Every time.Duration
 	Clock clock.WithTicker
 
 	said map[finding]bool
 }
 
-// finding is something about one resource of one quota.
+// finding is a problem with one resource of one quota.
 type finding struct {
 	quota            types.UID
 	reason, resource string
 }
 
-// Start looks until the context ends. It implements manager.Runnable.
+// Start audits until the context ends. It implements manager.Runnable.
 func (a *Auditor) Start(ctx context.Context) error {
 	ticker := a.Clock.NewTicker(a.Every)
 	defer ticker.Stop()
@@ -60,7 +61,7 @@ func (a *Auditor) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: an event is for one replica to send.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: only one replica sends events.
 func (*Auditor) NeedLeaderElection() bool { return true }
 
 func (a *Auditor) look() {
@@ -83,7 +84,7 @@ func (a *Auditor) look() {
 	a.said = said
 }
 
-// audited is a quota with what there is to say about it.
+// audited is a quota with its findings.
 type audited struct {
 	object *corev1.ResourceQuota
 	notes  map[finding]string

@@ -14,22 +14,22 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// hardPrefix is what keys of quotas begin with that are ours to enforce.
+// hardPrefix is the prefix of the quota keys that this package enforces.
 const hardPrefix = "limits."
 
-// Verdict says whether a Pod fits.
+// Verdict is the result of a check.
 type Verdict struct {
-	// Exceeded has a line for each resource of each quota that the Pod does not fit; empty if it does.
+	// Exceeded has a line for each resource of each quota that the Pod exceeds; empty if it fits.
 	Exceeded []string
-	// Resources are those exceeded.
+	// Resources are the exceeded resources.
 	Resources []string
 	// Warnings are for the user.
 	Warnings []string
 
-	limited bool // a quota limits what the Pod takes
+	limited bool // a quota limits the Pod
 }
 
-// question is a Pod about which admission asks.
+// question is a Pod that admission checks.
 type question struct {
 	program *plan.Program
 	pod     *corev1.Pod
@@ -37,13 +37,14 @@ type question struct {
 	scopes  facts
 }
 
-// entry is the reservation for the Pod.
+// entry returns the reservation for the Pod.
 func (a *question) entry() *entry {
 	return &entry{scopes: a.scopes, state: reserved, pod: planned(a.pod), totals: a.demand.Totals}
 }
 
-// Check says whether the Pod fits every quota that matches it, and reserves what it takes if it does and reserve is set. The program must be the one
-// that the demand was computed with. An error means that there is no verdict: the ledger could not be read or written.
+// Check decides whether the Pod fits every quota that matches it. If it fits and reserve is set, Check reserves its demand.
+// program must be the one with which the demand was computed. An error means that there is no verdict, because the ledger could
+// not be read or written.
 func (e *Engine) Check(ctx context.Context, program *plan.Program, pod *corev1.Pod, d *plan.Demand, reserve bool) (Verdict, error) {
 	n := e.namespace(pod.Namespace)
 	a := &question{program: program, pod: pod, demand: d, scopes: factsOf(pod)}
@@ -60,7 +61,7 @@ func (e *Engine) Check(ctx context.Context, program *plan.Program, pod *corev1.P
 	return v, nil
 }
 
-// decide says whether the Pod fits now.
+// decide returns the verdict for the current usage.
 func (n *namespace) decide(a *question, now time.Time) Verdict {
 	n.expire(now)
 	n.use(a.program)
@@ -73,7 +74,7 @@ func (n *namespace) decide(a *question, now time.Time) Verdict {
 	return v
 }
 
-// sees reports whether the Pod itself is known, and not a reservation for it.
+// sees reports whether the Pod itself is known, not only a reservation for it.
 func (n *namespace) sees(uid types.UID) bool {
 	t := n.entries[uid]
 	return t != nil && t.state != reserved
@@ -84,7 +85,7 @@ func (n *namespace) check(a *question, q *corev1.ResourceQuota, v *Verdict) {
 		unsized(q, l.resource, a.demand, v)
 		wants := a.demand.Totals[l.resource]
 		if wants == 0 {
-			continue // a Pod that takes nothing fits, however much others have taken
+			continue // a Pod without demand always fits
 		}
 		v.limited = true
 		if !l.exact {
@@ -97,14 +98,14 @@ func (n *namespace) check(a *question, q *corev1.ResourceQuota, v *Verdict) {
 	}
 }
 
-// limit is one that is ours to enforce.
+// limit is one enforced limit of a quota.
 type limit struct {
-	key, text, resource string // as the quota has them, and the resource that the key is about
+	key, text, resource string // key and text as in the quota, and the resource in the key
 	hard                int64
-	exact               bool // text is hard, and not more
+	exact               bool // text equals hard, without rounding
 }
 
-// limits are those of a quota, by key.
+// limits returns the enforced limits of a quota, sorted by key.
 func limits(p *plan.Program, q *corev1.ResourceQuota) []limit {
 	var list []limit
 	for _, key := range slices.Sorted(maps.Keys(q.Spec.Hard)) {
@@ -117,7 +118,7 @@ func limits(p *plan.Program, q *corev1.ResourceQuota) []limit {
 	return list
 }
 
-// unsized is about requests whose memory nobody knows yet, where there is a quota for it.
+// unsized handles requests with an unknown amount of memory under a quota for memory.
 func unsized(q *corev1.ResourceQuota, resource string, d *plan.Demand, v *Verdict) {
 	for _, u := range d.Unsized {
 		switch {
@@ -131,8 +132,8 @@ func unsized(q *corev1.ResourceQuota, resource string, d *plan.Demand, v *Verdic
 	}
 }
 
-// explain is a line such as: quota "team-a": nvidia.com/gpumem requested 8192 MiB (container ray-worker: 2 × 4096), in use 6144 MiB (2 running, 1
-// pending), hard 8192 MiB, exceeds by 6144 MiB.
+// explain returns a line such as: quota "team-a": nvidia.com/gpumem requested 8192 MiB (container ray-worker: 2 × 4096), in use
+// 6144 MiB (2 running, 1 pending), hard 8192 MiB, exceeds by 6144 MiB.
 func explain(program *plan.Program, quota, resource string, d *plan.Demand, u *tally, hard int64) string {
 	unit := program.Unit(resource)
 	var parts []string

@@ -13,10 +13,10 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// DefaultTTL is how long a reservation lasts for a Pod that is never seen: a later step of admission may have refused it.
+// DefaultTTL is how long a reservation lasts if the Pod is never seen, for example because a later admission step rejected it.
 const DefaultTTL = 30 * time.Second
 
-// Registry is the one of now.
+// Registry provides the current registry.
 type Registry interface{ Program() *plan.Program }
 
 // Options of an Engine. Registry and Clock are required.
@@ -25,11 +25,11 @@ type Options struct {
 	Clock    clock.PassiveClock
 	// TTL of reservations; 0 means DefaultTTL.
 	TTL time.Duration
-	// Ledger shares reservations with other replicas. Nil means that each replica knows its own only.
+	// Ledger shares reservations with other replicas. Nil means that each replica knows only its own.
 	Ledger *Ledger
 }
 
-// Engine knows the Pods and quotas of all namespaces. It is fed by informers (see Watch) and safe for use by many at once.
+// Engine tracks the Pods and quotas of all namespaces. Informers feed it (see Watch). It is safe for concurrent use.
 type Engine struct {
 	o          Options
 	mu         sync.Mutex
@@ -40,22 +40,22 @@ type Engine struct {
 // Ready reports whether all Pods and quotas are known.
 func (e *Engine) Ready() bool { return e.synced != nil && e.synced() }
 
-// namespace is what is known of one. Whether a Pod fits, and its reservation, are one critical section.
+// namespace is the state of one namespace. The check of a Pod and its reservation are one critical section.
 type namespace struct {
 	mu      sync.Mutex
 	quotas  map[string]*corev1.ResourceQuota
 	entries map[types.UID]*entry // Pods and reservations
-	program *plan.Program        // that their totals were computed with
+	program *plan.Program        // with which their totals were computed
 	sums    sums                 // of the entries
 
-	// reserved says when reservations among the entries end.
+	// reserved contains the expiry of each reservation in entries.
 	reserved map[types.UID]time.Time
-	// gone says until when a record of the ledger for a Pod that has ended, or is no more, may still be there.
+	// gone contains, for Pods that have ended or were deleted, how long the ledger may still have a record.
 	gone   map[types.UID]time.Time
 	shared shared
 }
 
-// entry is a Pod that takes part in quotas, or a reservation for one.
+// entry is a Pod that counts for quotas, or a reservation for one.
 type entry struct {
 	scopes facts
 	state  podState
@@ -63,7 +63,7 @@ type entry struct {
 	totals map[string]int64
 }
 
-// New returns an engine that knows of nothing yet.
+// New returns an empty engine.
 func New(o Options) *Engine {
 	if o.TTL == 0 {
 		o.TTL = DefaultTTL
@@ -85,14 +85,14 @@ func (e *Engine) namespace(name string) *namespace {
 	return n
 }
 
-// all are the namespaces of now, by name.
+// all returns the current namespaces by name.
 func (e *Engine) all() map[string]*namespace {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return maps.Clone(e.namespaces)
 }
 
-// SetPod notes a Pod as it is now. One that has ended takes nothing; one that is being deleted still does.
+// SetPod records the current state of a Pod. A Pod that has ended counts nothing; one that is being deleted still counts.
 func (e *Engine) SetPod(pod *corev1.Pod) {
 	if !asksForDevices(pod) {
 		return
@@ -112,7 +112,7 @@ func (e *Engine) SetPod(pod *corev1.Pod) {
 	n.set(pod.UID, t)
 }
 
-// DeletePod notes that a Pod is gone.
+// DeletePod records that a Pod was deleted.
 func (e *Engine) DeletePod(pod *corev1.Pod) {
 	if !asksForDevices(pod) {
 		return
@@ -126,7 +126,7 @@ func (e *Engine) DeletePod(pod *corev1.Pod) {
 	}
 }
 
-// SetQuota notes a quota as it is now.
+// SetQuota records the current state of a quota.
 func (e *Engine) SetQuota(q *corev1.ResourceQuota) {
 	n := e.namespace(q.Namespace)
 	n.mu.Lock()
@@ -134,7 +134,7 @@ func (e *Engine) SetQuota(q *corev1.ResourceQuota) {
 	n.quotas[q.Name] = q
 }
 
-// DeleteQuota notes that a quota is gone.
+// DeleteQuota records that a quota was deleted.
 func (e *Engine) DeleteQuota(q *corev1.ResourceQuota) {
 	n := e.namespace(q.Namespace)
 	n.mu.Lock()
@@ -142,7 +142,7 @@ func (e *Engine) DeleteQuota(q *corev1.ResourceQuota) {
 	delete(n.quotas, q.Name)
 }
 
-// Knows reports whether the quota is known as it is given.
+// Knows reports whether the engine has this spec of the quota.
 func (e *Engine) Knows(q *corev1.ResourceQuota) bool {
 	n := e.namespace(q.Namespace)
 	n.mu.Lock()
@@ -151,12 +151,12 @@ func (e *Engine) Knows(q *corev1.ResourceQuota) bool {
 	return has != nil && equality.Semantic.DeepEqual(has.Spec, q.Spec)
 }
 
-// planned is what plans read of a Pod.
+// planned returns the fields of a Pod that plans read.
 func planned(pod *corev1.Pod) *plan.Pod {
 	return plan.FromPod(pod.Annotations, &pod.Spec).WithLabels(pod.Labels)
 }
 
-// set puts an entry in the place of that with the UID, if there is one.
+// set replaces the entry of the UID.
 func (n *namespace) set(uid types.UID, t *entry) {
 	n.remove(uid)
 	n.entries[uid] = t
@@ -171,7 +171,7 @@ func (n *namespace) remove(uid types.UID) {
 	}
 }
 
-// reserve notes what a Pod takes that is not seen yet.
+// reserve records the demand of a Pod that the cache does not show yet.
 func (n *namespace) reserve(uid types.UID, t *entry, until time.Time) {
 	n.set(uid, t)
 	n.reserved[uid] = until
@@ -186,7 +186,7 @@ func (n *namespace) expire(now time.Time) {
 	maps.DeleteFunc(n.gone, func(_ types.UID, until time.Time) bool { return !now.Before(until) })
 }
 
-// use makes the sums those of a registry.
+// use recomputes the sums for another registry.
 func (n *namespace) use(p *plan.Program) {
 	if n.program == p {
 		return

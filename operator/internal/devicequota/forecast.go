@@ -11,20 +11,20 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// Share is what some Pods will take that are alike. There are none of them yet.
+// Share is the demand of a set of equal Pods that do not exist yet.
 type Share struct {
-	// Group is their name in texts.
+	// Group is their name in messages.
 	Group string
-	// Pods is how many there will be at least.
+	// Pods is their minimum number.
 	Pods int64
-	// Spec is that of each, by which scopes of quotas choose.
+	// Spec is the Pod spec to which scopes of quotas apply.
 	Spec *corev1.PodSpec
-	// Totals are what each takes, as in plan.Demand.
+	// Totals are the demand of each Pod, as in plan.Demand.
 	Totals map[string]int64
 }
 
-// Forecast has a line for each hard limit in the namespace that the shares exceed together, even if nobody else takes anything. Limits are those that the
-// engine has seen: it asks nobody. Shares must have been planned with the program.
+// Forecast returns a line for each hard limit in the namespace that the shares exceed together, even without other Pods. It uses
+// the quotas in the engine and sends no requests. Shares must have been planned with the program.
 func (e *Engine) Forecast(program *plan.Program, namespace string, shares []Share) []string {
 	shares = slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Pods <= 0 || len(s.Totals) == 0 })
 	if len(shares) == 0 {
@@ -32,7 +32,7 @@ func (e *Engine) Forecast(program *plan.Program, namespace string, shares []Shar
 	}
 	n := e.namespace(namespace)
 	n.mu.Lock()
-	quotas := maps.Clone(n.quotas) // the objects are those of the cache, which replaces them and does not change them
+	quotas := maps.Clone(n.quotas) // the cache replaces objects and does not modify them
 	n.mu.Unlock()
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(quotas)) {
@@ -67,7 +67,7 @@ func forecast(program *plan.Program, q *corev1.ResourceQuota, shares []Share) []
 	return lines
 }
 
-// product of positive numbers is endless at most.
+// product multiplies positive numbers; the result is at most endless.
 func product(a, b int64) int64 {
 	if a > endless/b {
 		return endless

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The rights to ConfigMaps and Namespaces are in operator/config/components/device-admission.
+// The permissions for ConfigMaps and Namespaces are in operator/config/components/device-admission.
 
-// Ledger keeps the reservations of all replicas: one ConfigMap for each namespace, in the namespace of the operator, where those whom quotas limit
-// do not write. A write fails if another replica has written since the read. All fields are required.
+// Ledger stores the reservations of all replicas: one ConfigMap per namespace, in the operator's namespace, where users who are
+// limited by quotas cannot write. A write fails if another replica has written since the read. All fields are required.
 type Ledger struct {
 	// Reader must not be a cache.
 	Reader    client.Reader
@@ -27,26 +27,26 @@ type Ledger struct {
 }
 
 const (
-	// ledgerPrefix is followed by the name of the namespace that the reservations are for.
+	// ledgerPrefix is followed by the name of the namespace of the reservations.
 	ledgerPrefix = "raygate-device-reservations."
 	ledgerKey    = "reservations"
 )
 
-// table is the ledger of one namespace. It is not changed once it was read or written.
+// table is the ledger of one namespace. It is immutable.
 type table struct {
-	object  *corev1.ConfigMap // nil if there is none yet
+	object  *corev1.ConfigMap // nil if it does not exist yet
 	records map[types.UID]record
 }
 
-// record is what one Pod takes that others may not see yet. It ends by time and in no other way: a replica that has seen the Pod must not delete it
-// for one that has not.
+// record is the demand of one Pod that other replicas may not see yet. It ends only by time: a replica that has seen the Pod must
+// not delete it, because others may not have seen it.
 type record struct {
 	Scopes facts            `json:"scopes,omitzero"`
 	Totals map[string]int64 `json:"totals"`
 	Until  time.Time        `json:"until"`
 }
 
-// with is the table with another record, and without those that have ended.
+// with returns the table with another record and without expired ones.
 func (t *table) with(uid types.UID, r record, now time.Time) *table {
 	out := &table{object: t.object, records: maps.Clone(t.records)}
 	maps.DeleteFunc(out.records, func(_ types.UID, r record) bool { return !now.Before(r.Until) })
@@ -57,7 +57,7 @@ func (t *table) with(uid types.UID, r record, now time.Time) *table {
 	return out
 }
 
-// read returns the table as it is now.
+// read returns the current table.
 func (l *Ledger) read(ctx context.Context, namespace string) (*table, error) {
 	object := &corev1.ConfigMap{}
 	err := l.Reader.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: ledgerPrefix + namespace}, object)
@@ -69,14 +69,15 @@ func (l *Ledger) read(ctx context.Context, namespace string) (*table, error) {
 	}
 	t := &table{object: object}
 	if err := json.Unmarshal([]byte(object.Data[ledgerKey]), &t.records); err != nil {
-		// Records are short-lived; refusing all Pods until somebody repairs the object would be worse.
+		// Records are short-lived; rejecting all Pods until the object is repaired would be worse.
 		klog.FromContext(ctx).Error(err, "The reservations of all replicas cannot be read and are started anew", "ConfigMap", klog.KObj(object))
 		t.records = nil
 	}
 	return t, nil
 }
 
-// write stores a table that was made of one that was read, and returns it as it was stored. The error is a conflict if that is not the one of now.
+// write stores a table that is based on one that was read, and returns it as stored. It returns a conflict if the stored one has
+// changed.
 func (l *Ledger) write(ctx context.Context, namespace string, t *table) (*table, error) {
 	data, err := json.Marshal(t.records)
 	if err != nil {
@@ -95,7 +96,7 @@ func (l *Ledger) write(ctx context.Context, namespace string, t *table) (*table,
 	return &table{object: object, records: t.records}, nil
 }
 
-// create makes the object, which is deleted with the namespace.
+// create creates the ConfigMap. It is deleted with the namespace.
 func (l *Ledger) create(ctx context.Context, namespace, data string) (*corev1.ConfigMap, error) {
 	ns := &metav1.PartialObjectMetadata{}
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

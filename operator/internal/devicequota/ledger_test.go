@@ -43,7 +43,7 @@ func TestLedgerSharesReservations(t *testing.T) {
 	if a.fits("3", "nvidia.com/gpu=1") || b.fits("3", "nvidia.com/gpu=1") {
 		t.Error("a replica does not know what the other has granted")
 	}
-	// Who has seen the end of a Pod knows better than the ledger.
+	// A replica that has seen the end of a Pod ignores its record in the ledger.
 	gone := pod("1", "nvidia.com/gpu=1")
 	a.engine.SetPod(gone)
 	a.engine.DeletePod(gone)

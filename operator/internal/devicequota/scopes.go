@@ -7,11 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// facts are what scopes of quotas ask of a Pod. The names of the fields in JSON are part of the ledger.
+// facts are the properties of a Pod for scopes of quotas. Their JSON names are part of the ledger.
 type facts struct {
 	BestEffort     bool   `json:"bestEffort,omitempty"`
-	Terminating    bool   `json:"terminating,omitempty"`    // ends by itself at a time
-	CrossNamespace bool   `json:"crossNamespace,omitempty"` // affinity to Pods of other namespaces
+	Terminating    bool   `json:"terminating,omitempty"`    // has an active deadline
+	CrossNamespace bool   `json:"crossNamespace,omitempty"` // has affinity to Pods of other namespaces
 	PriorityClass  string `json:"priorityClass,omitempty"`
 }
 
@@ -24,7 +24,7 @@ func factsOf(pod *corev1.Pod) facts {
 	}
 }
 
-// bestEffort is the QoS class of Pods that ask for neither CPU nor memory.
+// bestEffort reports whether the Pod requests neither CPU nor memory.
 func bestEffort(s *corev1.PodSpec) bool {
 	asks := func(lists ...corev1.ResourceList) bool {
 		return slices.ContainsFunc(lists, func(l corev1.ResourceList) bool {
@@ -60,7 +60,7 @@ func crossNamespace(a *corev1.Affinity) bool {
 	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
 }
 
-// match reports whether the quota is about the Pod: all its scopes and all expressions of its selector are.
+// match reports whether the quota applies to the Pod: all its scopes and all expressions of its selector match.
 func (f *facts) match(q *corev1.ResourceQuota) bool {
 	for _, scope := range q.Spec.Scopes {
 		if !f.in(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}) {
@@ -97,11 +97,11 @@ func (f *facts) in(r corev1.ScopedResourceSelectorRequirement) bool {
 			return f.PriorityClass != ""
 		}
 	default:
-		return false // a scope of Kubernetes that is not for Pods, or that this program does not know
+		return false // not a scope for Pods, or unknown to this program
 	}
 }
 
-// asksForDevices reports whether the Pod names any extended resource.
+// asksForDevices reports whether the Pod has any extended resource.
 func asksForDevices(pod *corev1.Pod) bool {
 	extended := func(list corev1.ResourceList) bool {
 		for name := range list {

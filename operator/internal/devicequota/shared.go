@@ -9,23 +9,23 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// shared is what a namespace has of the ledger.
+// shared is the part of the ledger that belongs to a namespace.
 type shared struct {
-	// turn lets one question at a time write: only other replicas are in its way then.
+	// turn admits one writer of this process at a time, so that only other replicas can conflict.
 	turn  chan struct{}
-	table *table // as it was read or written last, nil if that is not known; of whoever has the turn
+	table *table // as last read or written, nil if unknown; guarded by turn
 }
 
 func newShared() shared { return shared{turn: make(chan struct{}, 1)} }
 
-// contention paces replicas that write at the same moment. All of it is well below the timeout of the webhook.
+// contention is the back-off after a conflict with another replica. Its sum is well below the timeout of the webhook.
 var contention = wait.Backoff{Steps: 12, Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 1}
 
-// overtaken reports whether another replica has written.
+// overtaken reports whether another replica has written first.
 func overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 
-// checkShared is Check with reservations that all replicas know. A verdict against the Pod needs no look at the ledger of now: since the last one
-// only more can have been reserved. A verdict for it counts once it was written.
+// checkShared is Check with reservations that all replicas share. A negative verdict needs no fresh ledger, because reservations
+// can only have grown since the last read. A positive verdict requires that the reservation is written.
 func (e *Engine) checkShared(ctx context.Context, n *namespace, a *question) (Verdict, error) {
 	select {
 	case n.shared.turn <- struct{}{}:
@@ -69,7 +69,7 @@ func (e *Engine) reserveShared(ctx context.Context, n *namespace, a *question) (
 	return v, nil
 }
 
-// decideShared says whether the Pod fits; done that there is nothing to write.
+// decideShared returns the verdict for the Pod. done means that nothing has to be written.
 func (n *namespace) decideShared(a *question, now time.Time) (v Verdict, done bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -5,34 +5,34 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podState is what becomes of a Pod next.
+// podState is the state of a Pod in sums.
 type podState int
 
 const (
 	running podState = iota
-	pending          // also one that is ending
+	pending          // includes Pods that are being deleted
 	reserved
 	states
 )
 
 func (s podState) String() string { return [...]string{"running", "pending", "reserved"}[s] }
 
-// sums are what Pods take, by what scopes of quotas ask of them and by resource. They follow each change, so that a call of admission does not
-// look at all Pods of the namespace: see BenchmarkD36 of package deviceadmission.
+// sums are the demands of Pods by scope properties and resource. They are updated with each change, so that admission does not
+// iterate over all Pods of the namespace: see BenchmarkD36 of package deviceadmission.
 type sums map[facts]map[string]*tally
 
-// tally is what some Pods take of a resource.
+// tally is the demand of some Pods for a resource.
 type tally struct {
 	amounts [states]int64
 	pods    [states]int
-	// beyond counts Pods with amounts that would overflow a sum. These are in no amount.
+	// beyond counts Pods with amounts that would overflow a sum; the amounts do not include these.
 	beyond int
 }
 
 const (
-	// countable is the greatest amount that is summed: an exbibyte in MiB.
+	// countable is the largest amount that is summed: an exbibyte in MiB.
 	countable = 1 << 40
-	// endless is the sum with one that is greater. Every limit is at most that.
+	// endless is the sum if an amount exceeds countable. Every limit is at most endless.
 	endless = 1 << 60
 )
 
@@ -43,7 +43,7 @@ func (t *tally) total() int64 {
 	return t.amounts[running] + t.amounts[pending] + t.amounts[reserved]
 }
 
-// change adds a Pod, or takes it away.
+// change adds or subtracts a Pod.
 func (t *tally) change(amount int64, s podState, by int) {
 	t.pods[s] += by
 	if amount > countable {
@@ -61,7 +61,7 @@ func (t *tally) add(other *tally) {
 	t.beyond += other.beyond
 }
 
-// change adds an entry, or takes it away. What it takes must not change in between.
+// change adds or subtracts an entry, whose totals must not change in between.
 func (s sums) change(t *entry, by int) {
 	if len(t.totals) == 0 {
 		return
@@ -87,7 +87,7 @@ func (s sums) change(t *entry, by int) {
 	}
 }
 
-// used is what Pods under the quota take of a resource, without the one with the UID.
+// used returns the demand of Pods under the quota for a resource, without that of the Pod with the UID.
 func (n *namespace) used(q *corev1.ResourceQuota, resource string, except types.UID) tally {
 	var u tally
 	for scopes, list := range n.sums {

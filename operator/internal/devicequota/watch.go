@@ -10,9 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// The right to watch ResourceQuotas is in operator/config/components/device-admission.
+// The permission to watch ResourceQuotas is in operator/config/components/device-admission.
 
-// Watch feeds the engine from a cache whose Pods went through Slim, and which the caller starts. It is called before the engine is asked anything.
+// Watch feeds the engine from a cache whose Pods are transformed by Slim. The caller starts the cache. Call Watch before the first
+// Check.
 func (e *Engine) Watch(ctx context.Context, c cache.Cache) error {
 	pods, err := c.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -52,7 +53,7 @@ func handler[T any](set, remove func(T)) toolscache.ResourceEventHandlerFuncs {
 	}
 }
 
-// Slim is the transform of the cache: what the sums need of a Pod, which of one without devices is that it exists.
+// Slim is the transform of the cache. It keeps the fields that the sums need, and only the identity of Pods without devices.
 func Slim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {

@@ -11,9 +11,8 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// The names, stages and defaults are those of KubeRay 1.7. A gate that is off by default protects from what is not
-// proven yet; the rules refuse the fields that it turns on, so that nobody relies on something that does not happen. What each
-// does, and what goes wrong without it, is in the table below.
+// Names, stages and defaults are those of KubeRay 1.7. A gate that is off by default guards a feature that is not proven yet.
+// Validation rejects its fields, so that nobody relies on a feature that is off. The table below describes the effects.
 const (
 	RayClusterStatusConditions       featuregate.Feature = "RayClusterStatusConditions"       // RayCluster; beta since KubeRay 1.3
 	RayJobDeletionPolicy             featuregate.Feature = "RayJobDeletionPolicy"             // RayJob; beta since KubeRay 1.6
@@ -28,13 +27,13 @@ const (
 	KubernetesWAS                    featuregate.Feature = "KubernetesWAS"                    // RayCluster; alpha since KubeRay 1.7
 )
 
-// gate is a feature gate with what the documentation says about it.
+// gate is a feature gate with its description.
 type gate struct {
 	featuregate.FeatureSpec
 	effect string
 }
 
-// stable is a gate that can no longer be turned off: suspension and the refusal of an invalid spec are built on conditions.
+// stable returns a gate that can no longer be turned off: suspension and the rejection of an invalid spec need conditions.
 func stable(effect string) gate {
 	return gate{featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta, LockToDefault: true}, effect}
 }
@@ -68,13 +67,13 @@ func New() featuregate.MutableFeatureGate {
 	for name, gate := range gates {
 		specs[name] = gate.FeatureSpec
 	}
-	// Adding fails for contradictory specs only, which the tests would show.
+	// Add fails only for contradictory specs, which tests detect.
 	runtime.Must(g.Add(specs))
 	return g
 }
 
-// Set applies values such as {"RayMultiHostIndexing": false}. Unknown and locked names are errors; all of them are reported,
-// and the others still take effect.
+// Set applies values such as {"RayMultiHostIndexing": false}. It returns errors for all unknown and locked names; the other values
+// still take effect.
 func Set(g featuregate.MutableFeatureGate, values map[string]bool) error {
 	all := g.GetAll()
 	var errs []error
@@ -93,10 +92,10 @@ func Set(g featuregate.MutableFeatureGate, values map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// Effect says in one or two sentences what a gate does; empty for a gate that is not ours.
+// Effect describes a gate in one or two sentences; empty for an unknown gate.
 func Effect(name featuregate.Feature) string { return gates[name].effect }
 
-// Names are the names of all gates, sorted.
+// Names returns the names of all gates, sorted.
 func Names(g featuregate.MutableFeatureGate) []string {
 	var names []string
 	for name := range g.GetAll() {

@@ -5,59 +5,57 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Scheduler is one batch scheduler. Its methods depend on their arguments only, change nothing but what they are given
-// to change, and never panic, however broken the workload is.
+// Scheduler is one batch scheduler. Its methods depend only on their arguments, modify only the objects that they decorate, and
+// never panic, even for an invalid workload.
 type Scheduler interface {
-	// Name is what the scheduler is called in settings and messages.
+	// Name returns the name of the scheduler in settings and messages.
 	Name() string
-	// Plan says which objects the scheduler wants for the workload, and what keeps it from placing it as asked for.
+	// Plan returns the objects that the scheduler needs for the workload, and the problems that prevent the requested scheduling.
 	Plan(w *Workload) Plan
-	// Decorate makes a Pod part of the workload. member is the name of one of its members. It happens to a Pod when nothing but
-	// the labels of its place in a replica is missing, and wins over what the user wrote. spec is nil for what is no Pod but hands
-	// its metadata on, such as the RayCluster of a RayJob; member is empty then.
+	// Decorate adds a Pod to the workload. member is the name of one of its members. The Pod is complete except for the labels of
+	// its place in a replica, and Decorate overrides values of the user. spec is nil and member empty for an object that passes its
+	// metadata on to Pods, such as the RayCluster of a RayJob.
 	Decorate(w *Workload, member string, meta *metav1.ObjectMeta, spec *corev1.PodSpec)
 }
 
-// Plan is what a scheduler needs for one workload.
+// Plan contains the objects and problems of one workload.
 type Plan struct {
-	// Objects are those to have, in the order in which they are to be made, and those to get rid of.
+	// Objects are the objects to create, in this order, and those to delete.
 	Objects []Object
-	// Problems are sentences, without a full stop, about what the user asked for and will not get. The workload runs all
-	// the same.
+	// Problems are requests of the user that are not fulfilled, as sentences without a full stop. The workload runs all the same.
 	Problems []string
-	// Refusal is a sentence about why the workload cannot run with this scheduler; empty if it can.
+	// Refusal is why the workload cannot run with this scheduler; empty if it can.
 	Refusal string
 }
 
 // Kind is a kind of object of a scheduler's API.
 type Kind struct {
 	Group, Kind string
-	// Versions that are understood, the preferred one first.
+	// Versions are the supported versions, the preferred one first.
 	Versions []string
 }
 
 // Object is an object of a scheduler.
 type Object struct {
 	Kind Kind
-	// Name in the namespace of the workload.
+	// Name is the name in the namespace of the workload.
 	Name string
-	// Absent asks for the object to be gone. Only Kind and Name count then, and Finalizer.
+	// Absent requests the deletion of the object. Then only Kind, Name and Finalizer are used.
 	Absent bool
 
-	// Labels and Annotations are set when the object is made.
+	// Labels and Annotations are set at creation.
 	Labels, Annotations map[string]string
-	// Controller makes the owner of the workload the controller of the object, instead of a plain owner.
+	// Controller makes the owner of the workload the controller of the object instead of a plain owner.
 	Controller bool
-	// Spec is the spec in a version of the kind: of maps, slices, strings, booleans and int64.
+	// Spec returns the spec in a version of the kind. It consists of maps, slices, strings, booleans and int64.
 	Spec func(version string) map[string]any
-	// Status is set when the object is made; nil for none.
+	// Status is set at creation; nil for none.
 	Status map[string]any
-	// Follow are JSON pointers to the fields that have to stay as Spec says, "/spec/minMember". What is missing in Spec is
-	// removed. All other fields are left alone once the object exists.
+	// Follow are JSON pointers to the fields that are kept as in Spec, for example "/spec/minMember". Fields that Spec lacks are
+	// removed. All other fields of an existing object are left alone.
 	Follow []string
-	// Fixed reports whether the API server lets nobody change those fields, so that the object has to be made again. Nil
-	// means never.
+	// Fixed reports whether these fields are immutable in the version, so that the object has to be recreated. Nil means never.
 	Fixed func(version string) bool
-	// Finalizer is taken off when the object is deleted: it waits for Pods that are to stay. Empty means none.
+	// Finalizer is removed when the object is deleted, because it would wait for Pods that stay. Empty means none.
 	Finalizer string
 }

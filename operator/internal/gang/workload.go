@@ -21,23 +21,23 @@ const (
 	KindRayJob     = "RayJob"
 )
 
-// Workload is what a scheduler places together: a RayCluster, or a RayJob with the cluster that it is going to have.
+// Workload is the unit that a scheduler places together: a RayCluster, or a RayJob with its future cluster.
 type Workload struct {
-	// Owner is the RayCluster or RayJob. What users tell the scheduler stands in its labels and annotations.
+	// Owner is the RayCluster or RayJob. Its labels and annotations contain the user's settings for the scheduler.
 	Owner Owner
-	// Job is the name of the RayJob that a RayCluster was made for; empty for other owners.
+	// Job is the name of the RayJob that owns the RayCluster; empty for other owners.
 	Job string
-	// Autoscaling says that the number of workers changes with the load.
+	// Autoscaling means that the number of workers changes with the load.
 	Autoscaling bool
-	// Members are the head, then the worker groups in the order of the spec. None while there is no cluster.
+	// Members are the head, then the worker groups in the order of the spec. Empty if there is no cluster.
 	Members []Member
 	// Submitter is the Pod or container that submits a RayJob; nil if there is none.
 	Submitter *Member
-	// SubmitterIsPod says that the submitter runs in a Pod of its own.
+	// SubmitterIsPod means that the submitter runs in a Pod of its own.
 	SubmitterIsPod bool
 }
 
-// Owner identifies an object of ours.
+// Owner identifies the RayCluster or RayJob.
 type Owner struct {
 	Kind                string
 	Namespace, Name     string
@@ -45,22 +45,22 @@ type Owner struct {
 	Labels, Annotations map[string]string
 }
 
-// Member is a number of equal Pods.
+// Member is a set of equal Pods.
 type Member struct {
 	// Name is headgroup, the name of a worker group, or submittergroup.
 	Name string
-	// Desired is the number of Pods now, Min the number that autoscaling leaves.
+	// Desired is the current number of Pods, Min the minimum under autoscaling.
 	Desired, Min int64
-	// Suspended says that the user suspended the group, so that no Pod of it is wanted.
+	// Suspended means that the user suspended the group, so that it has no Pods.
 	Suspended bool
-	// Template is what the Pods are made from, without what the operator adds. It must not be changed.
+	// Template is the Pod template without the operator's additions. It must not be modified.
 	Template *corev1.PodTemplateSpec
-	// Resources are what one Pod asks for, as the scheduler counts it, with the containers that the operator adds. KubeRay counts
-	// those of the template only, so that a gang gets less room than it needs.
+	// Resources are the requests of one Pod as the scheduler counts them, including containers that the operator adds. KubeRay
+	// counts only the template, so its gangs reserve too little.
 	Resources corev1.ResourceList
 }
 
-// ForCluster returns the workload that a RayCluster is, whose Pods are built with these options.
+// ForCluster returns the workload of a RayCluster whose Pods are built with the options o.
 func ForCluster(rc *rayv1.RayCluster, o pod.Options) *Workload {
 	w := &Workload{
 		Owner: Owner{
@@ -88,8 +88,8 @@ func ForCluster(rc *rayv1.RayCluster, o pod.Options) *Workload {
 	return w
 }
 
-// ForJob returns the workload that a RayJob is: the cluster that it is going to have, and the Kubernetes Job that submits, which is
-// nil in other modes. A container of the head that submits is part of the cluster.
+// ForJob returns the workload of a RayJob: its future cluster and the Kubernetes Job that submits, which is nil in other modes. A
+// submitter container in the head is part of the cluster.
 func ForJob(j *rayv1.RayJob, rc *rayv1.RayCluster, submitter *batchv1.Job, o pod.Options) *Workload {
 	w := ForCluster(rc, o)
 	w.Owner = Owner{
@@ -106,13 +106,13 @@ func ForJob(j *rayv1.RayJob, rc *rayv1.RayCluster, submitter *batchv1.Job, o pod
 	return w
 }
 
-// Amount is how much of a workload is counted.
+// Amount selects how Pods are counted.
 type Amount int
 
 const (
-	// Desired counts the Pods that are wanted now.
+	// Desired counts the currently wanted Pods.
 	Desired Amount = iota
-	// Least counts the Pods that are left when autoscaling has removed all it may.
+	// Least counts the Pods that autoscaling cannot remove.
 	Least
 )
 
@@ -123,8 +123,8 @@ func (m *Member) pods(a Amount) int64 {
 	return m.Desired
 }
 
-// Pods is the number of Pods of all members, at most what fits an int32, like every count of Pods in the Kubernetes API.
-// The submitter is not counted: it does not exist yet when the others have to be placed.
+// Pods returns the number of Pods of all members, limited to an int32 like all counts of Pods in the Kubernetes API. It does not
+// count the submitter, which does not exist yet when the others are scheduled.
 func (w *Workload) Pods(a Amount) int64 {
 	var n int64
 	for i := range w.Members {
@@ -133,7 +133,7 @@ func (w *Workload) Pods(a Amount) int64 {
 	return n
 }
 
-// Resources are what all members ask for together, and the submitter.
+// Resources returns the total requests of all members and the submitter.
 func (w *Workload) Resources(a Amount) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for i := range w.Members {
@@ -147,19 +147,19 @@ func (w *Workload) Resources(a Amount) corev1.ResourceList {
 	return sum
 }
 
-// WantsGang reports whether the user asked for all or nothing. As with KubeRay 1.7 the label counts and not its value,
-// even if that is false.
+// WantsGang reports whether the user requested gang scheduling. As in KubeRay 1.7, the presence of the label counts, even with the
+// value false.
 func (w *Workload) WantsGang() bool {
 	_, asked := w.Owner.Labels[rayv1.LabelGangSchedulingEnabled]
 	return asked
 }
 
-// SaysGang reports whether the label says true, in any case of letters.
+// SaysGang reports whether the value of the label is true, ignoring case.
 func (w *Workload) SaysGang() bool {
 	return strings.EqualFold(w.Owner.Labels[rayv1.LabelGangSchedulingEnabled], "true")
 }
 
-// Quantities is a list of resources as it stands in an object.
+// Quantities converts a list of resources to its form in an unstructured object.
 func Quantities(list corev1.ResourceList) map[string]any {
 	out := make(map[string]any, len(list))
 	for name, q := range list {

@@ -6,24 +6,24 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// margin is added to the wait for a deletion, so that clocks which differ a little do not make it one for nothing.
+// margin is added to the wait for a deletion, so that small differences between clocks cause no early reconcile.
 const margin = 2 * time.Second
 
-// severity orders policies by how much they delete.
+// severity orders policies by the extent of the deletion.
 var severity = map[rayv1.DeletionPolicyType]int{
 	rayv1.DeleteNone: 0, rayv1.DeleteWorkers: 1, rayv1.DeleteCluster: 2, rayv1.DeleteSelf: 3,
 }
 
-// deletion is what to delete, and when.
+// deletion is a deletion policy with its delay in seconds.
 type deletion struct {
 	policy rayv1.DeletionPolicyType
 	ttl    int32
 }
 
-// cleanUp deletes what is due after the end. Of several deletions that are due it asks for the one that deletes most.
+// cleanUp requests the deletions that are due after the end. If several are due, it requests the most extensive one.
 func cleanUp(s *step) {
 	s.act(Release)
-	if s.status.EndTime == nil { // made by hand, or by an operator that was killed: it ends now
+	if s.status.EndTime == nil { // set by hand, or the operator was killed: the end is now
 		s.status.EndTime = s.now()
 	}
 	worst, due := rayv1.DeleteNone, false
@@ -49,7 +49,7 @@ func cleanUp(s *step) {
 	}
 }
 
-// deletions are those that the outcome asks for. The cluster of a clusterSelector is never touched.
+// deletions returns those for the outcome. The cluster of a clusterSelector is never deleted.
 func (s *step) deletions() []deletion {
 	list := s.wantedDeletions()
 	if !s.selects() {
@@ -95,8 +95,8 @@ func (s *step) matching(rules []rayv1.DeletionRule) []deletion {
 	return list
 }
 
-// legacy is onSuccess after a success and onFailure after a failure, also one that Ray does not know of. A job that was
-// stopped is neither; it gets what both agree on.
+// legacy returns onSuccess after a success and onFailure after a failure, including one that Ray does not report. A stopped job is
+// neither; it gets the less extensive policy of the two.
 func (s *step) legacy(strategy *rayv1.DeletionStrategy) rayv1.DeletionPolicyType {
 	success, failure := policyOf(strategy.OnSuccess), policyOf(strategy.OnFailure) //nolint:staticcheck // deprecated, and users have it
 	switch {
@@ -118,7 +118,7 @@ func policyOf(p *rayv1.DeletionPolicy) rayv1.DeletionPolicyType {
 	return *p.Policy
 }
 
-// achieved reports whether nothing is left to do for a policy.
+// achieved reports whether a policy has nothing left to do.
 func (s *step) achieved(p rayv1.DeletionPolicyType) bool {
 	switch p {
 	case rayv1.DeleteCluster:

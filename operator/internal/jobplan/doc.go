@@ -1,31 +1,32 @@
-// Package jobplan decides what happens next to a RayJob: from its spec and status, from what was observed of its cluster, its
-// submitter and its Ray job, and from the time. It is a pure decision apart from the controller, so that every story of a job
-// is a line in a table, and so that it cannot do anything.
+// Package jobplan decides the next action and state of a RayJob from its spec, its status, the observed cluster, submitter and Ray
+// job, and the time. It is pure and separate from the controller, so that tests can cover each life cycle with a table.
 //
-// The life cycle is a table: per state a list of rules, of which the first that holds decides. Actions of a Plan are carried
-// out before its status is saved, and each may be carried out again: an operator that is killed in between computes the same
-// plan once more.
+// The life cycle is a table: a list of rules per state, in which the first matching rule decides. The controller runs the actions
+// of a Plan before it saves the status. All actions are idempotent: after a restart in between, the operator computes the same
+// plan again.
 //
-// The rules are KubeRay's 1.7 with these deliberate differences:
+// The rules are those of KubeRay 1.7 with these deliberate differences:
 //
-//   - What Ray says about a job counts for more than what became of its submitter, and a final state of Ray is never
-//     overwritten. Deadlines and grace periods fire only after this process has asked Ray, so that an operator that comes late does
-//     not fail a job that succeeded.
-//   - A job that goes on after its submitter is followed to its own end, however the submitter ended: its connection to the
-//     log may have been cut. KubeRay fails it after 30 seconds, for which there is a limit.
-//   - A job that Ray had a record of and has no more ends, instead of running for ever. In K8sJobMode the submitter has some time to submit it again,
-//     as with KubeRay: it does so whenever Kubernetes restarts it, and to fail the job before it has would be a matter of luck.
-//   - An attempt that is given up ends when nothing can run or submit its job any more: Ray has stopped it, or its submitter is gone and Ray does
-//     not have it. The same goes for the deletion of a RayJob whose cluster stays. Each of it is limited in time.
-//   - A Ray job is asked to stop before a RayJob is suspended or is deleted.
-//   - A spec that is invalid in a running job can be repaired; the life cycle goes on where it was. States at the end are not
-//     validated, so that clean-up goes on.
-//   - Waiting honours suspend and the active deadline, and an ended sidecar is noticed before its cluster is ready.
-//   - A RayCluster that is deleted under a running job ends the attempt; it is not made anew without the job. A sidecar whose head is replaced
-//     before the cluster was ever complete would run the job again, so that its cluster goes with the attempt.
-//   - Attempts that fail within seconds are spaced out.
-//   - Clean-up goes by the outcome of the RayJob where Ray's state was never final, and DeleteSelf works with clusterSelector.
+//   - The state of a job in Ray takes precedence over the result of its submitter, and a final state in Ray is never overwritten.
+//     Deadlines and grace periods take effect only after this process has queried Ray, so that an operator that was down does not
+//     fail a job that succeeded.
+//   - A job that still runs after its submitter has ended is followed to its end, because its connection to the log may have failed.
+//     KubeRay fails it after 30 seconds; here a configurable limit applies.
+//   - A job whose record in Ray has disappeared ends instead of running forever. In K8sJobMode the submitter first has some time
+//     to submit it again, as in KubeRay: it does so whenever Kubernetes restarts it.
+//   - An attempt that is given up ends only when its job can no longer run or be submitted: Ray has stopped it, or its submitter
+//     is gone and Ray does not have the job. The same applies to the deletion of a RayJob whose cluster stays. Each wait is
+//     limited.
+//   - Ray is requested to stop a job before its RayJob is suspended or deleted.
+//   - An invalid spec of a running job can be repaired; the life cycle then continues where it was. Terminal states are not
+//     validated, so that cleanup always continues.
+//   - Waiting states respect suspend and the active deadline, and the end of a sidecar is detected before its cluster is ready.
+//   - The deletion of the RayCluster of a running job ends the attempt; the cluster is not recreated without the job. If a head
+//     with a sidecar is replaced before the cluster was ever complete, the job would run again, so the cluster is deleted with the
+//     attempt.
+//   - Attempts that fail within seconds are delayed.
+//   - Cleanup uses the outcome of the RayJob if Ray's state was never final, and DeleteSelf works with clusterSelector.
 //
-// Whatever a limit counts from is a deadline of the spec, or since when this process knows something. The clocks of heads, kubelets and controllers are not
-// compared with each other.
+// Limits count from a deadline in the spec or from an observation of this process. Clocks of heads, kubelets and controllers are
+// not compared with each other.
 package jobplan

@@ -7,7 +7,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// finish ends the attempt in the state that the rule leads to, and makes a retry of a failure that may be retried.
+// finish ends the attempt in the state of the rule, and turns a retryable failure into a retry.
 func (s *step) finish(reason rayv1.JobFailedReason, message string) {
 	s.plan.Actions, s.plan.After, s.plan.Waits = nil, time.Millisecond, ""
 	s.status.Reason, s.status.Message = reason, clip(message)
@@ -32,8 +32,8 @@ func count(n *int32) int32 {
 	return max(*n, 0)
 }
 
-// retryable: a deadline is for all that the user wants to spend, a dashboard out of reach may hide a job that runs, and what Ray refuses
-// it refuses on another cluster, too.
+// retryable reports whether the failure may be retried. A deadline limits all attempts together, an unreachable dashboard may hide
+// a running job, and Ray would also reject the submission on another cluster.
 func (s *step) retryable(reason rayv1.JobFailedReason, failures int32) bool {
 	switch {
 	case s.spec.BackoffLimit == nil || failures > *s.spec.BackoffLimit:
@@ -47,10 +47,11 @@ func (s *step) retryable(reason rayv1.JobFailedReason, failures int32) bool {
 	}
 }
 
-// toStopFirst reports whether there is a Ray job that was not asked to stop yet. Its cluster is deleted right after, so that one request is enough.
+// toStopFirst reports whether a Ray job has not been requested to stop yet. Its cluster is deleted right after, so one request is
+// enough.
 func toStopFirst(s *step) bool { return s.runs() && !s.in.Stop.Done }
 
-// stopFirst lets the program end by a signal instead of by the loss of its Pods.
+// stopFirst ends the program by a signal before its Pods are deleted.
 func stopFirst(s *step) { s.act(Stop) }
 
 func (s *step) hasJobObject() bool {
@@ -61,7 +62,7 @@ func childrenLeft(s *step) bool {
 	return !s.selects() && s.in.Cluster.Found || s.hasJobObject() && s.in.Submitter.Found
 }
 
-// deleteChildren asks for both at once, and for each until it is gone: deletions that run are not repeated.
+// deleteChildren requests both deletions, each until the object is gone; deletions in progress are not repeated.
 func deleteChildren(s *step) {
 	if !s.selects() && s.in.Cluster.alive() {
 		s.act(DeleteCluster)
@@ -72,7 +73,7 @@ func deleteChildren(s *step) {
 	s.plan.Waits = "the RayCluster and the Job of the attempt to be gone"
 }
 
-// nextAttempt is the earliest start of the attempt after this one.
+// nextAttempt returns the earliest start of the next attempt.
 func (s *step) nextAttempt() time.Time {
 	if s.status.StartTime == nil || s.in.Limits.Retry <= 0 {
 		return time.Time{}
@@ -83,7 +84,7 @@ func (s *step) nextAttempt() time.Time {
 
 func tooSoon(s *step) bool {
 	t := s.nextAttempt()
-	return !t.IsZero() && s.in.Now.Before(t) && !t.After(s.in.Now.Add(s.in.Limits.MaxRetry)) // or the clock was set back
+	return !t.IsZero() && s.in.Now.Before(t) && !t.After(s.in.Now.Add(s.in.Limits.MaxRetry)) // ignores a time that is too far away because the clock was set back
 }
 
 func pause(s *step) {
@@ -91,7 +92,7 @@ func pause(s *step) {
 	s.lookAt(s.nextAttempt())
 }
 
-// endAttempt forgets the attempt. What counts attempts, and when the last one started, stays.
+// endAttempt clears the status of the attempt. It keeps the counts of attempts and the start of the last one.
 func endAttempt(s *step) {
 	s.act(Release)
 	old := s.plan.Status
@@ -104,7 +105,7 @@ func endAttempt(s *step) {
 	}
 }
 
-// suspendedMeanwhile is about an attempt that holds resources, which a queue may want back however the spec reads.
+// suspendedMeanwhile reports whether an attempt with resources is suspended. A queue may need these even if the spec is invalid.
 func suspendedMeanwhile(s *step) bool { return suspendWanted(s) && wasInitializing(s) }
 
 func failedBefore(s *step) bool {
@@ -125,7 +126,7 @@ func wasWaiting(s *step) bool {
 
 func wasInitializing(s *step) bool { return s.status.RayClusterName != "" && s.status.StartTime != nil }
 
-// forgetInvalid leaves what the state says about itself to its next look.
+// forgetInvalid clears the reason; the next reconcile sets the state's own.
 func forgetInvalid(s *step) {
 	if s.status.Reason == rayv1.ValidationFailed {
 		s.status.Reason, s.status.Message = "", ""

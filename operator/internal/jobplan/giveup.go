@@ -7,17 +7,18 @@ import (
 )
 
 const (
-	// patience is how long to wait for what an attempt leaves behind, before it ends all the same.
+	// patience is how long to wait for the cleanup of an attempt before it ends nevertheless.
 	patience = 2 * time.Minute
-	// settling is how long a submission may be on its way that Ray does not know of: Ray takes 10 seconds to find an agent for it.
+	// settling is how long a submission may be in progress before Ray has a record of it: Ray takes up to 10 seconds to find an
+	// agent.
 	settling = 12 * time.Second
-	// logTime is how long a submitter has to write the end of the log of a job that was stopped.
+	// logTime is how long a submitter may take to write the rest of the log of a stopped job.
 	logTime = 30 * time.Second
 )
 
-// giveUp ends the attempt for another reason than a result of Ray. The RayJob stays in its state until nothing can run or submit the job any more;
-// reason and message already say why it ends. They are saved before Ray is asked to stop the job: the operator may be killed after the request,
-// and the next one has to know that the job was stopped for this reason.
+// giveUp ends the attempt for a reason other than a result of Ray. The RayJob stays in its state until its job can no longer run
+// or be submitted. reason and message already contain the cause. They are saved before Ray is requested to stop the job, so that a
+// restarted operator knows the cause.
 func (s *step) giveUp(reason rayv1.JobFailedReason, message string) {
 	s.status.Reason, s.status.Message = reason, clip(message)
 	if s.windDown() {
@@ -28,7 +29,7 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string) {
 		return
 	}
 	if s.seen() {
-		s.status.JobStatus = rayv1.JobStatusFailed // it is lost, or nobody knows whether it stopped
+		s.status.JobStatus = rayv1.JobStatusFailed // lost, or its state is unknown
 		if s.in.Stop.Failed && !s.in.Stop.Missing {
 			message += "; it may still run, since it could not be stopped: " + s.in.Stop.Message
 		}
@@ -41,19 +42,19 @@ func (s *step) giveUp(reason rayv1.JobFailedReason, message string) {
 
 func (s *step) givesUp() bool { return GivesUp(&s.in.Job.Status) }
 
-// GivesUp reports whether a saved status says what an attempt is given up for that has not ended.
+// GivesUp reports whether a saved status has the cause for giving up an attempt that has not ended.
 func GivesUp(st *rayv1.RayJobStatus) bool {
 	return st.Reason != "" && st.Reason != rayv1.ValidationFailed && !st.JobDeploymentStatus.IsTerminal()
 }
 
-// givenUp leaves a job alone that succeeded all the same.
+// givenUp reports whether the attempt is being given up, unless the job succeeded meanwhile.
 func givenUp(s *step) bool { return s.givesUp() && s.status.JobStatus != rayv1.JobStatusSucceeded }
 
 func goOnGivingUp(s *step) { s.giveUp(s.status.Reason, s.status.Message) }
 
-// windDown asks for the next thing to do about what may still run or submit the job, and reports whether there is one. A job that Ray runs is
-// stopped first: its submitter then ends by itself, with a complete log. Otherwise the submitter goes first, or it could submit after Ray was
-// asked. Either may take no longer than patience.
+// windDown requests the next action against a job that may still run or be submitted, and reports whether there is one. A job that
+// runs in Ray is stopped first, so that its submitter ends by itself with a complete log. Otherwise the submitter is deleted
+// first, because it could submit after Ray was queried. All of it is limited by patience.
 func (s *step) windDown() bool {
 	if s.lasted(s.in.EndingSince, patience) {
 		return false
@@ -83,24 +84,24 @@ func (s *step) windDown() bool {
 
 func (s *step) deleted() bool { return s.in.Job.DeletionTimestamp != nil }
 
-// reachable reports whether there is a dashboard to ask about the job.
+// reachable reports whether the job has a dashboard to query.
 func (s *step) reachable() bool {
 	return s.in.Cluster.alive() && s.status.JobId != "" && s.address() != ""
 }
 
-// runs reports whether Ray is known to run the job, and takes requests.
+// runs reports whether Ray runs the job, as far as known, and accepts requests.
 func (s *step) runs() bool {
 	stop := s.in.Stop
 	failing := !s.in.Ray.FailingSince.IsZero() || s.in.Submitter.HeadLost || stop.Failed && !s.in.Ray.AskedAt.After(stop.DoneAt)
 	return s.seen() && s.reachable() && !s.in.Ray.Unknown && !failing
 }
 
-// submitterLives reports whether there is a Kubernetes Job, or a Pod of one, that may submit.
+// submitterLives reports whether a Kubernetes Job, or a Pod of one, may still submit.
 func (s *step) submitterLives() bool {
 	return s.hasJobObject() && (s.in.Submitter.Pods || s.in.Submitter.Found && !s.in.Submitter.finished())
 }
 
-// mayHaveJob reports whether Ray may have the job, or get it from a submission that is on its way.
+// mayHaveJob reports whether Ray may have the job, or get it from a submission in progress.
 func (s *step) mayHaveJob() bool {
 	submit := s.in.Submit
 	switch {
@@ -135,14 +136,16 @@ func (s *step) stopped() bool {
 	}
 }
 
-// sidecarWaits is about a cluster whose head holds a submitter that has not submitted yet, and may do so later. So the cluster goes with the attempt.
+// sidecarWaits reports whether the head contains a submitter that may still submit the job later. The cluster is then deleted with
+// the attempt.
 func (s *step) sidecarWaits() bool {
 	sub := s.in.Submitter
 	return s.mode(rayv1.SidecarMode) && !s.selects() && s.in.Cluster.alive() && s.status.JobStatus == rayv1.JobStatusNew && !sub.finished() && !sub.HeadLost
 }
 
-// Finalize is what to do before the finalizer of a RayJob that is being deleted can go: without actions, nothing. A cluster of its own goes with
-// the RayJob, so that one request to stop the job is enough. On the cluster of somebody else nothing else ends the job, nor what submits it.
+// Finalize returns the plan for a RayJob that is being deleted. Without actions, its finalizer can be removed. Its own cluster is
+// deleted with it, so one request to stop the job is enough. On a selected cluster, the job and its submitter must be ended
+// explicitly.
 func Finalize(in Input) Plan {
 	s := newStep(in)
 	state := s.status.JobDeploymentStatus
@@ -152,7 +155,7 @@ func Finalize(in Input) Plan {
 		s.windDown()
 	case s.reachable() && s.status.DashboardURL != "" && !s.in.Stop.Done:
 		s.act(Stop)
-		s.lookAt(in.Now.Add(2 * settling)) // its end brings an earlier one
+		s.lookAt(in.Now.Add(2 * settling)) // the result triggers an earlier reconcile
 	}
 	return s.plan
 }

@@ -9,59 +9,58 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Action is something to do for a RayJob. Each may be asked for again after it was done.
+// Action is an idempotent action for a RayJob.
 type Action string
 
-// The actions.
+// Actions.
 const (
-	// EnsureFinalizer puts the finalizer on the RayJob.
+	// EnsureFinalizer adds the finalizer to the RayJob.
 	EnsureFinalizer Action = "EnsureFinalizer"
-	// Reserve has the batch scheduler prepare for the workload, before its cluster is created.
+	// Reserve prepares the workload in the batch scheduler before its cluster is created.
 	Reserve Action = "Reserve"
-	// EnsureCluster creates the RayCluster of the status.
+	// EnsureCluster creates the RayCluster named in the status.
 	EnsureCluster Action = "EnsureCluster"
 	// EnsureHeadService creates or redirects the head Service of the RayJob.
 	EnsureHeadService Action = "EnsureHeadService"
 	// EnsureSubmitter creates the Kubernetes Job that submits.
 	EnsureSubmitter Action = "EnsureSubmitter"
-	// Poll has the dashboard asked about the job from now on, and Refresh at once.
+	// Poll starts to poll the dashboard about the job; Refresh polls at once.
 	Poll    Action = "Poll"
 	Refresh Action = "Refresh"
-	// Submit submits the job over HTTP, once until its answer, and again after a failure that may pass.
+	// Submit submits the job over HTTP, once until an answer, and again after a temporary failure.
 	Submit Action = "Submit"
-	// Stop asks Ray to stop the job, and again after a failure.
+	// Stop requests that Ray stops the job, and again after a failure.
 	Stop Action = "Stop"
-	// DeleteCluster deletes the RayCluster, and DeleteSubmitter the Kubernetes Job with its Pods.
+	// DeleteCluster deletes the RayCluster; DeleteSubmitter deletes the Kubernetes Job with its Pods.
 	DeleteCluster   Action = "DeleteCluster"
 	DeleteSubmitter Action = "DeleteSubmitter"
 	// SuspendWorkers suspends all worker groups of the RayCluster.
 	SuspendWorkers Action = "SuspendWorkers"
 	// DeleteJob deletes the RayJob.
 	DeleteJob Action = "DeleteJob"
-	// Release has the batch scheduler clean up. In a state at the end its failure is no reason to stop.
+	// Release cleans up in the batch scheduler. Its failure does not block a terminal state.
 	Release Action = "Release"
 )
 
-// Plan is what happens next.
+// Plan is the result of a decision.
 type Plan struct {
-	// Rule names the rule that decided.
+	// Rule is the name of the rule that decided.
 	Rule string
-	// Actions in the order in which to do them, before the status is saved.
+	// Actions are run in this order before the status is saved.
 	Actions []Action
-	// Status is the new status. The copy of the cluster's status in it is cleared where the attempt ends and otherwise that
-	// of the RayJob.
+	// Status is the new status. Its copy of the cluster's status is cleared if the attempt ends, and otherwise stays.
 	Status rayv1.RayJobStatus
-	// After is when to look again even if nothing changes. 0 means not at all.
+	// After is the time until the next reconcile without an event; 0 means none.
 	After time.Duration
-	// Waits says what the RayJob waits for; empty for nothing that may take long.
+	// Waits describes what the RayJob waits for; empty if nothing may take long.
 	Waits string
 }
 
-// Next decides what happens next to a RayJob that is not being deleted; see Finalize for one that is.
+// Next returns the plan for a RayJob that is not being deleted; see Finalize for one that is.
 func Next(in Input) Plan {
 	s := newStep(in)
 	rules, known := table[s.status.JobDeploymentStatus]
-	if !known { // of a newer operator, or made by hand
+	if !known { // from a newer operator, or set by hand
 		rules = table[newJob]
 	}
 	for _, r := range rules {
@@ -80,13 +79,13 @@ func Next(in Input) Plan {
 // rule is one line of the life cycle.
 type rule struct {
 	name string
-	// to is the next state; do may keep the old one until something is done, and turns a failure into a retry.
+	// to is the next state. do may keep the old state until something is done, and may turn a failure into a retry.
 	to   rayv1.JobDeploymentStatus
 	when func(*step) bool
 	do   func(*step)
 }
 
-// step is one decision in the making.
+// step is the state of one decision.
 type step struct {
 	in     Input
 	spec   *rayv1.RayJobSpec
@@ -106,22 +105,22 @@ func newStep(in Input) *step {
 
 func (s *step) act(a ...Action) { s.plan.Actions = append(s.plan.Actions, a...) }
 
-// stay keeps the state that the RayJob is in.
+// stay keeps the current state of the RayJob.
 func (s *step) stay() { s.status.JobDeploymentStatus = s.in.Job.Status.JobDeploymentStatus }
 
 func (s *step) selects() bool { return len(s.spec.ClusterSelector) > 0 }
 
-// mode takes none for the default, which objects have that never went through the API server.
+// mode reports whether m is the submission mode. An empty mode means the default; objects that bypassed the API server have it.
 func (s *step) mode(m rayv1.JobSubmissionMode) bool {
 	return s.spec.SubmissionMode == m || s.spec.SubmissionMode == "" && m == rayv1.K8sJobMode
 }
 
-// hasSubmitter reports whether something of ours in Kubernetes submits and follows the job.
+// hasSubmitter reports whether a Kubernetes Job or a container of the operator submits and follows the job.
 func (s *step) hasSubmitter() bool {
 	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.SidecarMode)
 }
 
-// seen reports whether Ray was ever known to have the job, and the job had not ended.
+// seen reports whether Ray has had the job and the job has not ended.
 func (s *step) seen() bool {
 	return s.status.JobStatus != rayv1.JobStatusNew && !s.status.JobStatus.IsTerminal()
 }
@@ -135,14 +134,14 @@ func invalid(s *step) bool { return s.in.Invalid != "" }
 func toInvalid(s *step) {
 	s.status.Reason, s.status.Message = rayv1.ValidationFailed, clip(s.in.Invalid)
 	if wasRunning(s) && s.status.EndTime == nil {
-		s.act(Poll) // the job goes on, and so do its deadline and its result
+		s.act(Poll) // the job continues, and so do its deadline and its result
 	}
 	s.lookAt(s.activeDeadline())
 }
 
 func suspendWanted(s *step) bool { return s.spec.Suspend }
 
-// deadline is the end of a limit that counts from the start of the attempt; zero without one.
+// deadline returns the end of a limit that counts from the start of the attempt; zero without one.
 func (s *step) deadline(seconds *int32) time.Time {
 	if seconds == nil || *seconds <= 0 || s.status.StartTime == nil {
 		return time.Time{}
@@ -156,10 +155,10 @@ func (s *step) preRunningDeadline() time.Time { return s.deadline(s.spec.PreRunn
 
 func (s *step) now() *metav1.Time { return &metav1.Time{Time: s.in.Now} }
 
-// maxMessage is what is kept of a message, in bytes. Ray adds up to 20,000 characters of log.
+// maxMessage limits the length of a stored message, in bytes. Ray adds up to 20,000 characters of log.
 const maxMessage = 8 << 10
 
-// clip keeps the beginning, which says what happened, and the end of the log.
+// clip keeps the beginning, which contains the cause, and the end of the log.
 func clip(text string) string {
 	if len(text) <= maxMessage {
 		return text

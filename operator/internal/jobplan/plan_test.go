@@ -489,7 +489,7 @@ func TestEdges(t *testing.T) {
 		"Initializing > Running", "Waiting > Running", "Waiting > Failed", "Waiting > Retrying", "Running > Suspending", "Running > Complete",
 		"Running > Failed", "Running > Retrying", "Retrying >", "Suspending > Suspended", "Suspended >", "> ValidationFailed",
 		"Initializing > ValidationFailed", "Waiting > ValidationFailed", "Running > ValidationFailed",
-		// What is ours.
+		// Transitions that only this operator has.
 		"Waiting > Suspending", "ValidationFailed >", "ValidationFailed > Initializing", "ValidationFailed > Waiting", "ValidationFailed > Running", "ValidationFailed > Suspending",
 		"ValidationFailed > Failed", "ValidationFailed > Complete", "ValidationFailed > Retrying",
 	}

@@ -8,7 +8,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// record takes the answer of Ray over. A state that is final stays.
+// record copies Ray's answer to the status. A final state never changes.
 func (s *step) record() {
 	ray := &s.in.Ray
 	switch since := s.failingSince(); {
@@ -29,12 +29,12 @@ func (s *step) record() {
 	case ray.Status == rayv1.JobStatusSucceeded:
 		s.status.Reason, s.status.Message = "", clip(ray.Message)
 	case ray.Status == rayv1.JobStatusStopped && s.status.Reason == rayv1.JobDeploymentStatusTransitionGracePeriodExceeded:
-		s.status.JobStatus = rayv1.JobStatusFailed // as with KubeRay
+		s.status.JobStatus = rayv1.JobStatusFailed // as in KubeRay
 	}
 	s.recordTimes()
 }
 
-// recordTimes takes over the times that Ray knows.
+// recordTimes copies the times that Ray reports.
 func (s *step) recordTimes() {
 	info, ray := &s.status.RayJobStatusInfo, &s.in.Ray
 	if !ray.StartTime.IsZero() {
@@ -45,8 +45,8 @@ func (s *step) recordTimes() {
 	}
 }
 
-// failingSince is since when the dashboard cannot be asked, or does not take the job, as far as this process knows; zero if
-// neither. A submission that failed and had its effect all the same is none.
+// failingSince returns since when the dashboard is unreachable or rejects the job, as far as this process knows; zero if neither.
+// A failed submission that took effect nevertheless does not count.
 func (s *step) failingSince() time.Time {
 	switch {
 	case !s.in.Ray.FailingSince.IsZero():
@@ -58,8 +58,8 @@ func (s *step) failingSince() time.Time {
 	}
 }
 
-// submitterHolds reports whether the RayJob waits for its submitter, which still writes the end of the log. A suspension
-// does not wait for that, and a cluster that is gone ends it anyway.
+// submitterHolds reports whether the RayJob waits for its submitter, which still writes the end of the log. Suspension does not
+// wait, and a deleted cluster ends the submitter anyway.
 func (s *step) submitterHolds() bool {
 	switch {
 	case !s.hasSubmitter(), s.in.Submitter.finished(), s.spec.Suspend, !s.in.Cluster.alive():
@@ -81,16 +81,17 @@ func concludeFailed(s *step) { s.finish(rayv1.AppFailed, s.status.Message) }
 
 func conclude(s *step) { s.finish("", s.status.Message) }
 
-// transitionEnd is when a submitter has to be done: with its log after the end, or with submitting a job again that Ray has lost.
+// transitionEnd returns the deadline of a submitter: for its log after the end, or for submitting again a job that Ray has lost.
 func (s *step) transitionEnd() time.Time { return after(s.in.Ray.Since, s.in.Limits.Transition) }
 
-// endedTransitionOver also holds where the log is lost with Ray, which gets the job again from a submitter that Kubernetes replaces.
+// endedTransitionOver reports whether the wait for the submitter is over. The log is also lost with Ray, because a submitter that
+// Kubernetes replaces would submit the job again.
 func endedTransitionOver(s *step) bool {
 	lost := s.mode(rayv1.K8sJobMode) && (s.in.Ray.Unknown || s.lasted(s.in.Ray.FailingSince, logLost))
 	return s.ended() && (lost || s.passed(s.transitionEnd()))
 }
 
-// logLost is how long Ray is out of reach before nobody waits for the end of a log.
+// logLost is how long Ray may be unreachable before the wait for the end of a log stops.
 const logLost = 10 * time.Second
 
 func failedTransitionOver(s *step) bool {
@@ -116,13 +117,15 @@ func headLost(s *step) bool { return s.mode(rayv1.SidecarMode) && s.in.Submitter
 
 func loseHead(s *step) { s.giveUp(rayv1.AppFailed, "the head Pod, which holds the submitter, is gone") }
 
-// clusterLost also holds for a sidecar that may have submitted the job before Ray was asked about it: a new head would submit it again.
+// clusterLost reports whether the cluster of a started job is gone. It includes a sidecar that may have submitted the job before
+// Ray was queried, because a new head would submit it again.
 func clusterLost(s *step) bool {
 	unseen := s.mode(rayv1.SidecarMode) && s.status.JobStatus == rayv1.JobStatusNew && SidecarMayHaveSubmitted(&s.in.Job.Status)
 	return (s.seen() || unseen) && !s.in.Cluster.alive()
 }
 
-// SidecarMayHaveSubmitted reports whether the head Pod, which holds the submitter, was on a node. Ray may have had the job before anybody asked.
+// SidecarMayHaveSubmitted reports whether the head Pod, which contains the submitter, was on a node. Ray may have had the job
+// before the first query.
 func SidecarMayHaveSubmitted(st *rayv1.RayJobStatus) bool {
 	return st.JobDeploymentStatus != initializing || st.JobStatus != rayv1.JobStatusNew || st.RayClusterStatus.Head.PodIP != ""
 }
@@ -131,8 +134,8 @@ func loseCluster(s *step) {
 	s.giveUp(rayv1.AppFailed, "RayCluster "+s.status.RayClusterName+" was deleted while the job ran")
 }
 
-// recordLost also holds for a job that Ray accepted from this process and then does not know. A Kubernetes Job that has not ended may submit it
-// again, as with KubeRay, and has some time for that.
+// recordLost reports whether Ray has lost the job, including one that Ray accepted from this process and then does not know. As in
+// KubeRay, a Kubernetes Job that has not ended has some time to submit the job again.
 func recordLost(s *step) bool {
 	accepted := s.in.Submit.Done && !s.in.Submit.Failed && !s.in.Submit.Refused && s.in.Ray.AskedAt.After(s.in.Submit.DoneAt)
 	switch {
@@ -145,7 +148,7 @@ func recordLost(s *step) bool {
 	}
 }
 
-// startedAgain is about a sidecar in another head Pod, which has submitted the job a second time.
+// startedAgain reports whether a sidecar in another head Pod has submitted the job a second time.
 func (s *step) startedAgain() bool {
 	before, now := s.status.RayJobStatusInfo.StartTime, s.in.Ray.StartTime.Truncate(time.Second)
 	return s.mode(rayv1.SidecarMode) && s.seen() && !s.givesUp() && before != nil && now.After(before.Time)
@@ -155,12 +158,12 @@ func loseRecord(s *step) {
 	s.giveUp(rayv1.AppFailed, "Ray has no record of job "+s.status.JobId+" any more; its head was started anew without GCS fault tolerance")
 }
 
-// leftUnknown: the submitter is done and Ray, asked after that, does not know the job.
+// leftUnknown reports whether the submitter has finished and Ray, queried after that, does not know the job.
 func (s *step) leftUnknown() bool {
 	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.in.Submitter.FinishedSince)
 }
 
-// submissionFailed also holds for a submitter that ended when there was no cluster any more that it could submit to.
+// submissionFailed also covers a submitter that ended when its cluster was gone.
 func submissionFailed(s *step) bool {
 	unheard := s.selects() && !s.in.Cluster.alive() && s.in.Submitter.finished() && !s.seen()
 	return s.leftUnknown() || unheard || s.mode(rayv1.HTTPMode) && s.in.Submit.Done && s.in.Submit.Refused && !s.seen()
@@ -177,7 +180,7 @@ func failSubmission(s *step) {
 	}
 }
 
-// submitterEnd is when a Ray job has to have ended that its submitter, which ended well, no longer follows.
+// submitterEnd returns the deadline of a Ray job after its submitter succeeded; zero without one.
 func (s *step) submitterEnd() time.Time {
 	if !s.hasSubmitter() || !s.in.Submitter.finished() || s.in.Submitter.Failed || s.in.Limits.SubmitterFinished <= 0 {
 		return time.Time{}
@@ -185,7 +188,7 @@ func (s *step) submitterEnd() time.Time {
 	return after(s.in.Submitter.FinishedSince, s.in.Limits.SubmitterFinished)
 }
 
-// submitterTimedOut waits for an answer after that moment. A dashboard that does not answer has the time of checksTimedOut.
+// submitterTimedOut waits for an answer after that deadline. checksTimedOut covers a dashboard that does not answer.
 func submitterTimedOut(s *step) bool {
 	end := s.submitterEnd()
 	return s.passed(end) && s.in.Ray.answeredSince(end)
@@ -195,8 +198,8 @@ func exceedSubmitter(s *step) {
 	s.giveUp(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the submitter ended well, and the Ray job did not end in time after it")
 }
 
-// firstLook puts a suspension or a deadline off until this process has asked Ray once, with or without success: the job may have
-// ended while there was no operator.
+// firstLook delays a suspension or a deadline until this process has queried Ray once, successfully or not: the job may have ended
+// while no operator ran.
 func firstLook(s *step) bool {
 	submits := s.tracked() || s.mode(rayv1.SidecarMode) || s.in.Submitter.Found
 	if s.in.Ray.askedSince(time.Time{}) || s.ended() || !submits || !s.reachable() {
@@ -205,7 +208,7 @@ func firstLook(s *step) bool {
 	return suspendWanted(s) || deadlinePassed(s) || s.in.Job.Status.JobDeploymentStatus == initializing && preRunningPassed(s)
 }
 
-// address is that of the dashboard, which is not stored before the cluster is ready.
+// address returns that of the dashboard, which is not stored before the cluster is ready.
 func (s *step) address() string {
 	if s.status.DashboardURL != "" {
 		return s.status.DashboardURL
@@ -218,7 +221,7 @@ func look(s *step) {
 	s.lookAt(s.in.Now.Add(time.Second))
 }
 
-// tracked reports whether Ray is asked about the job: while it runs, and if its spec became invalid meanwhile.
+// tracked reports whether the dashboard is polled about the job: while it runs, also if its spec became invalid.
 func (s *step) tracked() bool {
 	state := s.in.Job.Status.JobDeploymentStatus
 	return state == running || state == validationFailed && wasRunning(s)
@@ -228,7 +231,7 @@ func exceedDeadline(s *step) {
 	s.giveUp(rayv1.DeadlineExceeded, "the job did not end within activeDeadlineSeconds")
 }
 
-// outage is how long this process has to see one before it counts: the time that the operator was away proves nothing.
+// outage is how long this process must observe an outage before it counts; time without an operator does not count.
 const outage = 30 * time.Second
 
 func checksTimedOut(s *step) bool {
@@ -249,18 +252,18 @@ func exceedChecks(s *step) {
 		s.status.JobStatusCheckFailureStartTime.UTC().Format(time.RFC3339)+", for more than "+s.in.Limits.StatusCheck.String()+": "+why)
 }
 
-// recreateCluster: nothing has run yet, so nothing is lost.
+// recreateCluster creates the cluster again. Nothing has run yet, so nothing is lost.
 func recreateCluster(s *step) {
 	createCluster(s)
 	s.act(Poll)
 }
 
-// unsubmitted: HTTPMode has to submit the job, as far as the last answer goes.
+// unsubmitted reports whether the job has to be submitted in HTTPMode, according to the last answer.
 func (s *step) unsubmitted() bool {
 	return s.mode(rayv1.HTTPMode) && s.in.Ray.Unknown && !s.seen() && s.in.Ray.FailingSince.IsZero()
 }
 
-// submissionDue asks again before it submits again: a submission whose answer was lost may have been accepted.
+// submissionDue requires a query before the job is submitted again: a submission without an answer may have been accepted.
 func submissionDue(s *step) bool {
 	return s.unsubmitted() && (!s.in.Submit.Done || s.in.Ray.AskedAt.After(s.in.Submit.DoneAt))
 }
@@ -277,7 +280,7 @@ func submitterMissing(s *step) bool {
 	return s.mode(rayv1.K8sJobMode) && !s.in.Submitter.Found && !s.in.Submitter.Foreign && s.in.Ray.Unknown && !s.seen()
 }
 
-// recreateSubmitter replaces a Job that was deleted before it submitted. One that is deleted later is not missed.
+// recreateSubmitter replaces a Job that was deleted before it submitted. One that is deleted later is not replaced.
 func recreateSubmitter(s *step) {
 	s.act(Poll, EnsureSubmitter)
 	s.lookAtLimits()
@@ -304,7 +307,7 @@ func watch(s *step) {
 	s.lookAtLimits()
 }
 
-// lookAtLimits asks for a look when one of the limits passes that count in this state.
+// lookAtLimits schedules a reconcile for the next limit of this state.
 func (s *step) lookAtLimits() {
 	s.lookAtDeadlines()
 	s.lookAt(s.submitterEnd())

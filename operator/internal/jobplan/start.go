@@ -7,7 +7,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// begin fixes the names of the attempt before anything is created under them.
+// begin sets the names of the attempt before objects with these names are created.
 func begin(s *step) {
 	s.act(EnsureFinalizer)
 	if !s.mode(rayv1.InteractiveMode) && s.status.JobId == "" {
@@ -22,7 +22,7 @@ func begin(s *step) {
 	}
 	s.status.JobStatus, s.status.Reason, s.status.Message = "", "", ""
 	s.status.StartTime = s.now()
-	s.plan.After = time.Millisecond // go on at once
+	s.plan.After = time.Millisecond // continue at once
 }
 
 func deadlinePassed(s *step) bool { return s.passed(s.activeDeadline()) }
@@ -57,12 +57,13 @@ func createCluster(s *step) {
 	s.lookAtDeadlines()
 }
 
-// sidecarEnded: a container that ended keeps the head Pod, and with it the cluster, from ever being ready.
+// sidecarEnded reports whether the container has ended, which keeps the head Pod and the cluster from becoming ready.
 func sidecarEnded(s *step) bool {
 	return s.mode(rayv1.SidecarMode) && s.in.Submitter.finished() && s.address() != ""
 }
 
-// notReady: once the address is known the cluster was ready, and a head that is being replaced is no reason to go back.
+// notReady reports whether the cluster has never been ready. A known address means that it was, and the replacement of a head does
+// not revert that.
 func notReady(s *step) bool {
 	return s.status.DashboardURL == "" && (!s.in.Cluster.Ready || s.in.Cluster.Dashboard == "")
 }
@@ -70,7 +71,7 @@ func notReady(s *step) bool {
 func awaitReady(s *step) {
 	s.act(Reserve)
 	if s.mode(rayv1.SidecarMode) && s.in.Cluster.Dashboard != "" {
-		s.act(Poll) // submits as soon as the head is up
+		s.act(Poll) // the sidecar submits as soon as the head is up
 	}
 	s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be ready"
 	s.lookAtDeadlines()

@@ -15,8 +15,8 @@ const (
 	retrying         = rayv1.JobDeploymentStatusRetrying
 )
 
-// table is the life cycle: per state the rules in the order in which they are tried. Where a rule leads to Failed, Retrying
-// may come of it.
+// table is the life cycle: the rules of each state in the order of their evaluation. A rule that leads to Failed may result in
+// Retrying.
 var table = map[rayv1.JobDeploymentStatus][]rule{
 	newJob: {
 		{"Invalid", validationFailed, invalid, toInvalid},
@@ -52,7 +52,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	},
 	running: {
 		{"GivingUp", failed, givenUp, goOnGivingUp},
-		// First what Ray says at the end: neither a deadline nor a suspension undoes a result.
+		// Results of Ray come first: neither a deadline nor a suspension overrides a result.
 		{"JobFailed", failed, jobFailed, concludeFailed},
 		{"JobEnded", complete, jobEnded, conclude},
 		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
@@ -90,7 +90,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"Retry", newJob, always, endAttempt},
 	},
 	validationFailed: {
-		// An operator that validates at the end, too, leaves jobs here that are over.
+		// An operator that also validates finished jobs leaves them in this state.
 		{"FailedBefore", failed, failedBefore, forgetInvalid},
 		{"CompletedBefore", complete, completedBefore, forgetInvalid},
 		{"GivingUp", failed, givenUp, goOnGivingUp},

@@ -2,17 +2,17 @@ package jobplan
 
 import "time"
 
-// Limits count from when this process got to know something, and not from what another clock says: those of heads, kubelets and controllers
-// differ, and an operator that was away has to look before it judges. All fields of an Input that end in Since are such a time. Zero means that
-// it is not so.
+// Limits count from observations of this process, not from other clocks. Clocks of heads, kubelets and controllers differ, and an
+// operator that was down must observe before it decides. All fields of an Input whose names end in Since are such times. Zero
+// means that the condition does not hold.
 
-// lasted reports whether something has been so for a time. What is not so has not lasted.
+// lasted reports whether a condition has held for d. It is false if the condition does not hold.
 func (s *step) lasted(since time.Time, d time.Duration) bool { return s.passed(after(since, d)) }
 
-// lookAfter asks for a look when something has been so for a time, if it is so.
+// lookAfter schedules a reconcile for the time when a condition has held for d, if it holds.
 func (s *step) lookAfter(since time.Time, d time.Duration) { s.lookAt(after(since, d)) }
 
-// after is the end of a time that begins with since; zero without a beginning.
+// after returns since plus d; zero if since is zero.
 func after(since time.Time, d time.Duration) time.Time {
 	if since.IsZero() {
 		return since
@@ -20,10 +20,10 @@ func after(since time.Time, d time.Duration) time.Time {
 	return since.Add(d)
 }
 
-// passed treats the moment itself as passed, and no moment as never.
+// passed reports whether t is now or earlier; false for zero.
 func (s *step) passed(t time.Time) bool { return !t.IsZero() && !s.in.Now.Before(t) }
 
-// lookAt asks for a look at a moment, and for none at a zero one; the first one counts. What is due has been looked at.
+// lookAt schedules a reconcile at t; the earliest one counts. It ignores zero and times that have passed.
 func (s *step) lookAt(t time.Time) {
 	d := t.Sub(s.in.Now)
 	if !t.IsZero() && d > 0 && (s.plan.After == 0 || d < s.plan.After) {

@@ -12,10 +12,10 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// scrapeTimeout bounds the read of the cache. It is only reached while the cache is not synced.
+// scrapeTimeout limits the read from the cache. It is reached only while the cache is not synced.
 const scrapeTimeout = 5 * time.Second
 
-// collector is what the collectors of all kinds have in common. They list the objects when they are scraped.
+// collector is shared by the collectors of all kinds. They list the objects at each scrape.
 type collector struct {
 	reader client.Reader // must be a cache
 	descs  []*prometheus.Desc
@@ -44,7 +44,7 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// list reads all objects, and reports false, here and in a metric, if it cannot.
+// list reads all objects. After an error it returns false and reports the error as an invalid metric.
 func (c *collector) list(ch chan<- prometheus.Metric, list client.ObjectList) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

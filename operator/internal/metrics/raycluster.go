@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
-// RayCluster collects what is known about RayClusters.
+// RayCluster collects metrics about RayClusters.
 type RayCluster struct {
 	collector
 	info, provisioned, suspended, stalledReason, provisionedDuration *prometheus.Desc
@@ -62,16 +62,16 @@ func counter(name, help string) *prometheus.CounterVec {
 	}, []string{"kind", "rule"})
 }
 
-// ObserveProvisioned notes that the cluster became provisioned for the first time, this long after its creation.
+// ObserveProvisioned records that the cluster became provisioned for the first time, after this duration since its creation.
 func (m *RayCluster) ObserveProvisioned(rc *rayv1.RayCluster, after time.Duration) {
 	m.durations.Set(rc.UID, struct{}{}, after.Seconds())
 	m.provisioning.Observe(after.Seconds())
 }
 
-// ObserveViolation counts one broken rule of a RayCluster. An empty id is counted as unknown.
+// ObserveViolation counts one broken rule of a RayCluster. An empty id counts as unknown.
 func (m *RayCluster) ObserveViolation(rule string) { observe(m.violations, rule) }
 
-// ObserveWarning counts a rule that warns of something in a RayCluster. An empty id is counted as unknown.
+// ObserveWarning counts one warning about a RayCluster. An empty id counts as unknown.
 func (m *RayCluster) ObserveWarning(rule string) { observe(m.warnings, rule) }
 
 func observe(c *prometheus.CounterVec, rule string) {
@@ -118,7 +118,7 @@ func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(m.invalid, prometheus.GaugeValue, float64(invalid), "RayCluster")
 }
 
-// is is the value of a condition as a label.
+// is returns the value of a condition as a label.
 func is(conditions []metav1.Condition, kind string) string {
 	return strconv.FormatBool(meta.IsStatusConditionTrue(conditions, kind))
 }

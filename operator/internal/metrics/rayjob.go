@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
-// RayJob are the metrics about RayJobs, with the names and labels of KubeRay 1.7. It lists them from the cache when it is scraped.
+// RayJob collects metrics about RayJobs, with the names and labels of KubeRay 1.7. It lists them from the cache at each scrape.
 type RayJob struct {
 	collector
 	info, state, duration *prometheus.Desc
@@ -22,10 +22,10 @@ type RayJob struct {
 	ends                  byowner.Map[attemptEnd, float64]
 }
 
-// attemptEnd are the labels of how an attempt ended.
+// attemptEnd contains the labels for the end of an attempt.
 type attemptEnd struct{ state, retries string }
 
-// NewRayJob returns metrics about what the reader lists.
+// NewRayJob returns a collector that lists RayJobs from reader.
 func NewRayJob(reader client.Reader) *RayJob {
 	m := &RayJob{
 		collector: collector{reader: reader},
@@ -43,7 +43,7 @@ func NewRayJob(reader client.Reader) *RayJob {
 	return m
 }
 
-// ObserveEnd notes that an attempt ended in a state: Complete, Failed or Retrying. The RayJob is as before that.
+// ObserveEnd records that an attempt ended in a state: Complete, Failed or Retrying. before is the RayJob before that.
 func (m *RayJob) ObserveEnd(before *rayv1.RayJob, state rayv1.JobDeploymentStatus, now time.Time) {
 	m.ended.WithLabelValues(before.Namespace, string(state)).Inc()
 	if before.Status.StartTime == nil {

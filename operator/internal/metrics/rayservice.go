@@ -7,13 +7,14 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// RayService are the metrics about RayServices, with the names and labels of KubeRay 1.7. It lists them from the cache when it is scraped.
+// RayService collects metrics about RayServices, with the names and labels of KubeRay 1.7. It lists them from the cache at each
+// scrape.
 type RayService struct {
 	collector
 	info, ready, upgrade, stalledReason *prometheus.Desc
 }
 
-// NewRayService returns metrics about what the reader lists.
+// NewRayService returns a collector that lists RayServices from reader.
 func NewRayService(reader client.Reader) *RayService {
 	m := &RayService{collector: collector{reader: reader}}
 	m.info = m.desc("kuberay_service_info", "One per RayService.")

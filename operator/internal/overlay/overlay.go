@@ -1,8 +1,9 @@
-// Package overlay adds our own writes to a cache that lags behind, until the cache shows them. A decision from the result does not create
-// or delete an object a second time, and does not wait for the cache.
+// Package overlay adds own writes to the contents of a cache until the cache shows them. Decisions based on the result do not
+// create or delete an object twice and need not wait for the cache.
 //
-// Memory is enough: after a restart no reconcile runs before the caches are filled from a list that shows every accepted write. A create
-// that was in flight when the process died can show up later; an object that must be unique needs a fixed name.
+// The writes are kept only in memory: after a restart, reconciles start after the caches are filled from a list that contains
+// every accepted write. A create that was in flight when the process ended may appear later; an object that must be unique needs a
+// fixed name.
 package overlay
 
 import (
@@ -17,19 +18,19 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
-// Timeout is how long a write is laid over a cache that never shows it. Only a watch that is broken for this long, or an object
-// that was created and deleted while the watch was re-established, comes near it.
+// Timeout is how long a write is added if the cache never shows it. That happens only if a watch is broken for this long, or if an
+// object was created and deleted while the watch was re-established.
 const Timeout = 30 * time.Second
 
-// Overlay remembers writes of one kind by their owner. It may be used from several
-// goroutines, for one owner by one at a time but for Gone.
+// Overlay stores writes of one kind by owner. It is safe for concurrent use by several goroutines, but by only one per owner,
+// except for Gone.
 type Overlay[T client.Object] struct {
 	clock       clock.PassiveClock
 	terminating func(object T, since metav1.Time) T
 	writes      byowner.Map[types.UID, write[T]] // by the UID of the object
 }
 
-// write is an object as the API server answered a write, or its deletion.
+// write is an object as returned by a write, or its deletion.
 type write[T client.Object] struct {
 	object  T
 	deleted bool
@@ -41,27 +42,28 @@ func New[T client.Object](c clock.PassiveClock, terminating func(object T, since
 	return &Overlay[T]{clock: c, terminating: terminating}
 }
 
-// Written notes an object as the API server answered its creation or change.
+// Written records an object as returned by its creation or change.
 func (o *Overlay[T]) Written(owner types.UID, object T) {
 	o.writes.Set(owner, object.GetUID(), write[T]{object: object, at: o.clock.Now()})
 }
 
-// Deleted notes that the API server accepted the deletion.
+// Deleted records that the API server accepted the deletion.
 func (o *Overlay[T]) Deleted(owner, object types.UID) {
 	o.writes.Set(owner, object, write[T]{deleted: true, at: o.clock.Now()})
 }
 
-// Gone is called by the watch for each deleted object. Otherwise an object that lives for less than the lag would be shown until the timeout.
+// Gone is called by the watch for each deleted object. Otherwise an object that lives for less than the lag of the cache would be
+// shown until the timeout.
 func (o *Overlay[T]) Gone(owner, object types.UID) { o.writes.Delete(owner, object) }
 
-// Pending reports whether there are writes that the cache has not shown at the last look.
+// Pending reports whether the cache lacked writes in the last call of List.
 func (o *Overlay[T]) Pending(owner types.UID) bool { return len(o.writes.All(owner)) > 0 }
 
-// Forget drops everything about an owner that is gone.
+// Forget drops all writes of a deleted owner.
 func (o *Overlay[T]) Forget(owner types.UID) { o.writes.Forget(owner) }
 
-// List returns the objects of the owner as if the cache had seen all our writes: those that were created are there, those that
-// were deleted are terminating. It forgets what the cache has caught up with. Objects are not copied.
+// List returns the objects of the owner as if the cache had seen all own writes: created objects are included, deleted ones are
+// terminating. It drops writes that the cache shows. It does not copy objects.
 func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
 	writes := o.writes.All(owner)
 	if len(writes) == 0 {
@@ -86,7 +88,7 @@ func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
 	return view
 }
 
-// over returns what is newer, the object of the cache or our write to it.
+// over returns the newer of the cached object and the own write.
 func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached T) T {
 	w, ok := writes[cached.GetUID()]
 	switch {
@@ -103,7 +105,7 @@ func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached
 
 func (o *Overlay[T]) expired(w write[T]) bool { return o.clock.Since(w.at) >= Timeout }
 
-// Newer reports whether a is a later version than b. Versions that are no numbers, as of fakes, count as equal.
+// Newer reports whether a is a later version than b. Versions that are not numbers, as in fakes, count as equal.
 func Newer(a, b client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
 	return err == nil && order > 0

@@ -1,5 +1,5 @@
-// Package owned finds the objects of an owner, in caches and in watches, by the controller that they name.
+// Package owned finds the objects of an owner in caches and watches by their controller reference.
 //
-// It knows no kind and no scope. Whether a Pod counts as a cluster's is rayv1.RayCluster.Owns, for planning, counting and watching
-// alike.
+// It depends on no kind and no scope. rayv1.RayCluster.Owns decides whether a Pod belongs to a cluster, for planning, counting and
+// watching alike.
 package owned

@@ -20,26 +20,26 @@ import (
 // Queue is the work queue of a controller.
 type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Handler maps objects to what controls them.
+// Handler maps objects to their controllers.
 type Handler struct {
-	// Kind is that of the owners.
+	// Kind is the kind of the owners.
 	Kind schema.GroupKind
-	// AnyOwner maps also to owners of the kind that are not the controller.
+	// AnyOwner also maps objects to owners of the kind that are not the controller.
 	AnyOwner bool
-	// Schedule says when and with which priority to look at an owner: a little later, so that a burst of changes costs one look.
-	// Nil is at once and with priority 0.
+	// Schedule returns the delay and priority for the reconcile of an owner; a delay lets a burst of changes cost one reconcile.
+	// Nil means no delay and priority 0.
 	Schedule func(owner types.NamespacedName) (after time.Duration, priority int)
-	// Gone is called with each object that is gone; nil is nobody.
+	// Gone is called for each deleted object; nil disables it.
 	Gone func(owner, object types.UID)
 }
 
-// Handle is the event handler.
+// Handle returns the event handler.
 func (h Handler) Handle() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q Queue) { h.ownerOf(q, e.Object) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q Queue) {
 			if !equality.Semantic.DeepEqual(metav1.GetControllerOf(e.ObjectOld), metav1.GetControllerOf(e.ObjectNew)) {
-				h.ownerOf(q, e.ObjectOld) // it has lost an object
+				h.ownerOf(q, e.ObjectOld) // the old owner has lost an object
 			}
 			h.ownerOf(q, e.ObjectNew)
 		},
@@ -76,7 +76,7 @@ func (h Handler) enqueue(q Queue, owner types.NamespacedName) {
 	q.AddAfter(request, after)
 }
 
-// Changed passes what a child was changed by, or that it is gone. That one was created is known: its owner did it.
+// Changed passes updates and deletions of a child. Creations are dropped, because the owner's reconcile created it.
 func Changed() predicate.Funcs {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -84,7 +84,7 @@ func Changed() predicate.Funcs {
 	}
 }
 
-// SpecChanged passes changes of an owner that users make: of its spec, its labels and its annotations.
+// SpecChanged passes user changes of an owner: of spec, labels and annotations.
 func SpecChanged() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})
 }

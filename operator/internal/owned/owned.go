@@ -15,13 +15,13 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Owner names an object that controls another.
+// Owner identifies the controller of an object.
 type Owner struct {
 	types.NamespacedName
 	UID types.UID
 }
 
-// Controller returns who controls the object, if that is of the kind, in whatever version; nil otherwise.
+// Controller returns the controller of the object if it has this kind, in any version; nil otherwise.
 func Controller(o client.Object, kind schema.GroupKind) *Owner {
 	for _, owner := range owners(o, kind, false) {
 		return &owner
@@ -29,8 +29,8 @@ func Controller(o client.Object, kind schema.GroupKind) *Owner {
 	return nil
 }
 
-// ThroughCluster returns a request for the owner of the kind that controls a RayCluster; none if nobody does, or if accept, unless nil, refuses
-// the cluster.
+// ThroughCluster returns a request for the controller of a RayCluster if it has this kind. It returns none without such a
+// controller, or if accept is set and returns false.
 func ThroughCluster(ctx context.Context, c client.Reader, kind schema.GroupKind, cluster client.ObjectKey, accept func(*rayv1.RayCluster) bool) []reconcile.Request {
 	rc := &rayv1.RayCluster{}
 	if cluster.Name == "" || c.Get(ctx, cluster, rc) != nil || accept != nil && !accept(rc) {
@@ -43,7 +43,7 @@ func ThroughCluster(ctx context.Context, c client.Reader, kind schema.GroupKind,
 	return []reconcile.Request{{NamespacedName: owner.NamespacedName}}
 }
 
-// owners are those of the kind, in whatever version: the controller, or any.
+// owners returns the owners of the kind, in any version: only the controller, or any owner.
 func owners(o client.Object, kind schema.GroupKind, any bool) []Owner {
 	var list []Owner
 	for _, ref := range o.GetOwnerReferences() {
@@ -55,10 +55,10 @@ func owners(o client.Object, kind schema.GroupKind, any bool) []Owner {
 	return list
 }
 
-// IndexController finds objects by the UID of their controller.
+// IndexController is the index of objects by the UID of their controller.
 const IndexController = "metadata.ownerReferences.controller.uid"
 
-// ControllerUID is the index function behind IndexController.
+// ControllerUID is the index function of IndexController.
 func ControllerUID(o client.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		return []string{string(ref.UID)}
@@ -76,7 +76,7 @@ func Index(ctx context.Context, i client.FieldIndexer, kinds ...client.Object) e
 	return nil
 }
 
-// List reads the objects that the owner controls from a cache with IndexController. They are not copied: never change one.
+// List reads the objects that the owner controls from a cache with IndexController. It does not copy them: never modify one.
 func List(ctx context.Context, c client.Reader, owner metav1.Object, list client.ObjectList) error {
 	return c.List(ctx, list, client.InNamespace(owner.GetNamespace()), client.MatchingFields{IndexController: string(owner.GetUID())},
 		client.UnsafeDisableDeepCopy)
@@ -87,7 +87,7 @@ func Marked() cache.ByObject {
 	return cache.ByObject{Label: Selector(rayv1.LabelCluster, selection.Exists), Transform: cache.TransformStripManagedFields()}
 }
 
-// Selector is a label selector of one requirement. It panics if that is not valid, so the arguments have to be constants.
+// Selector returns a label selector with one requirement. It panics if that is invalid, so the arguments must be constants.
 func Selector(key string, op selection.Operator, values ...string) labels.Selector {
 	r, err := labels.NewRequirement(key, op, values)
 	if err != nil {

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// firstBatch is how many requests are risked before any has succeeded. It covers the Pods of a small cluster in one go, and is
-	// what a quota that is used up costs per attempt.
+	// firstBatch is the number of requests before any has succeeded. It covers the Pods of a small cluster at once, and limits the
+	// failed requests per attempt under an exhausted quota.
 	firstBatch = 8
-	// maxBatch bounds the requests that a run has in flight. It keeps an API server busy whose admission webhooks take their time.
+	// maxBatch limits the requests in flight of a run. It is enough for an API server with slow admission webhooks.
 	maxBatch = 32
-	// maxRequests bounds those of a run: three batches. The requests of a run that takes longer hold up other clusters.
+	// maxRequests limits the requests of a run to three batches. A longer run would delay other clusters.
 	maxRequests = firstBatch + 2*firstBatch + maxBatch
 )
 
-// batches calls do for the items from 0 to n-1, in parallel batches that double in size while all succeed and begin anew after one
-// that did not. Items for which skip holds, asked between batches, are left out. It ends early when over holds.
+// batches calls do for the items 0 to n-1 in parallel batches. The size doubles while all requests succeed and is reset after a
+// failure. It skips items for which skip returns true, which is checked between batches. It ends early when over returns true.
 func batches(ctx context.Context, n int, skip func(i int) bool, over func() bool, do func(ctx context.Context, i int) error) {
 	size := firstBatch
 	for next := 0; next < n && !over(); {

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// head creates the head Pod if there is to be one, and reports whether workers make sense.
+// head creates the head Pod if the plan contains one, and reports whether workers can be created.
 func (r *run) head(ctx context.Context) bool {
 	desired := r.work.Head
 	if desired == nil {
@@ -48,8 +48,8 @@ func (r *run) head(ctx context.Context) bool {
 	return true
 }
 
-// headInTheWay looks at the Pod that has the name of the head. It returns our own head that the cache did not show, or nothing if
-// that is on its way out; another owner's Pod is an error.
+// headInTheWay reads the Pod that has the name of the head. It returns the cluster's own head if the cache did not show it, nil if
+// that is being deleted, and an error for a Pod of another owner.
 func (r *run) headInTheWay(ctx context.Context, desired *corev1.Pod) (*corev1.Pod, error) {
 	found := &corev1.Pod{}
 	switch err := r.live.Get(ctx, client.ObjectKeyFromObject(desired), found); {
@@ -116,7 +116,7 @@ func (r *run) workers(ctx context.Context) {
 	}
 }
 
-// due are the workers that may be created now, group by group.
+// due returns the workers that may be created now, group by group.
 func (r *run) due() []worker {
 	var list []worker
 	for i := range r.work.Groups {
@@ -131,8 +131,8 @@ func (r *run) due() []worker {
 	return list
 }
 
-// cut returns how many workers of the list a run creates: about as many as limit, and the rest of the replica that it ends in,
-// whose hosts would be without the others otherwise.
+// cut returns how many workers of the list one run creates: about limit, plus the rest of the replica at the end, whose hosts
+// would otherwise run alone.
 func cut(list []worker, limit int) int {
 	if limit == 0 {
 		return 0

@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// deleteFailure describes why Pods of a group, of which d is one, could not be deleted.
+// deleteFailure describes why Pods of the group of d could not be deleted.
 func (r *run) deleteFailure(d podplan.Deletion, err error) Failure {
 	f := Failure{Reason: rayv1.ReasonFailedDeleteWorkerPod, Message: err.Error(), Refusal: report.Refusal(err)}
 	switch {
@@ -29,7 +29,8 @@ func (r *run) deleteFailure(d podplan.Deletion, err error) Failure {
 	return f
 }
 
-// unreachable reports whether the API server could not be asked: it is down, overloaded, or this process is about to end.
+// unreachable reports whether the API server did not process the request: it is down or overloaded, or this process is about to
+// end.
 func unreachable(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
@@ -37,8 +38,8 @@ func unreachable(err error) bool {
 		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
 }
 
-// steady is the text of an error about a Pod without the parts that differ between attempts: a condition that changed with every retry would
-// be written with every retry. The prefix is that of a generated name; empty for a fixed one.
+// steady returns the text of an error about a Pod without the parts that differ between attempts. Otherwise each retry would
+// change a condition and cause a status write. prefix is that of a generated name; empty for a fixed one.
 func steady(err error, prefix string) string {
 	text := err.Error()
 	var status apierrors.APIStatus
@@ -50,8 +51,8 @@ func steady(err error, prefix string) string {
 	return usedDevices.ReplaceAllString(usedQuota.ReplaceAllString(text, ", limited: "), ", hard $1")
 }
 
-// usedQuota is what the refusal by a quota says about what is used, which is another amount each time.
+// usedQuota matches the used amount in the error of a quota, which differs between attempts.
 var usedQuota = regexp.MustCompile(`, used: [^:]*, limited: `)
 
-// usedDevices is the same in the refusal by device admission.
+// usedDevices matches the used amount in the error of device admission.
 var usedDevices = regexp.MustCompile(`, in use \d[^\n]*?, hard (\d+(?: MiB)?), exceeds by \d+(?: MiB)?`)

@@ -19,18 +19,18 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// Run does the work, or as much of it as one run may. What it is refused for one group does not keep it from the others.
+// Run does the work, up to the limit of one run. A failure in one group does not affect the others.
 func (x *Executor) Run(ctx context.Context, w Work) Result {
 	r := &run{Executor: x, cluster: w.Cluster, work: w, failed: map[attempt][]error{}}
 	r.settle()
-	r.delete(ctx) // first, so that what a quota gives back can be used below
+	r.delete(ctx) // first, so that the quota it frees can be used below
 	if !w.Hold && r.head(ctx) {
 		r.workers(ctx)
 	}
 	return r.result
 }
 
-// run is one call of Run. What parallel requests write is guarded by mu.
+// run is one call of Run. mu guards the fields that parallel requests write.
 type run struct {
 	*Executor
 	cluster *rayv1.RayCluster
@@ -41,7 +41,7 @@ type run struct {
 	failed map[attempt][]error // of this run
 }
 
-// delete deletes Pods. The UID goes along, so that a Pod that took the name in the meantime is safe.
+// delete deletes Pods. The UID precondition protects a newer Pod of the same name.
 func (r *run) delete(ctx context.Context) {
 	list := slices.DeleteFunc(slices.Clone(r.work.Delete), func(d podplan.Deletion) bool { return r.tooEarly(attempt{deleting, d.Group}) })
 	if len(list) == 0 {
@@ -56,7 +56,7 @@ func (r *run) delete(ctx context.Context) {
 		victim := list[i].Pod
 		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: victim.Namespace, Name: victim.Name}}
 		err := r.client.Delete(ctx, target, client.Preconditions{UID: &victim.UID})
-		// A conflict means that the Pod with this UID is gone.
+		// On a conflict the Pod with this UID is gone.
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("deleting Pod %s: %w", victim.Name, err)
 		}
@@ -73,15 +73,14 @@ func (r *run) delete(ctx context.Context) {
 		}
 		r.end(of(i), func(err error) Failure { return r.deleteFailure(d, err) })
 		if slices.ContainsFunc(list[:n], func(d podplan.Deletion) bool { return group(d) && d.Reason == podplan.ReasonUnhealthy }) {
-			// What ends as soon as it starts is not to be replaced in a tight loop. However many Pods a group loses at once, it
-			// counts once.
+			// Back off when Pods fail immediately after they start. Several Pods of a group that fail at once count as one failure.
 			r.ended.Failed(attempt{creating, d.Group}.key(r.cluster), 0, struct{}{})
 		}
 	}
 }
 
-// batches makes the requests of attempts, and notes which failed. Nothing more is tried for an attempt that fails, and nothing at
-// all when the API server cannot be asked.
+// batches makes the requests of attempts and records failures. It stops an attempt after its first failure, and all attempts if
+// the API server is unreachable.
 func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do func(context.Context, int) error) {
 	skip := func(i int) bool { return len(r.failed[of(i)]) > 0 }
 	over := func() bool { return r.result.Err != nil }
@@ -92,7 +91,7 @@ func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do fun
 			defer r.mu.Unlock()
 			r.failed[of(i)] = append(r.failed[of(i)], err)
 			if unreachable(err) && r.result.Err == nil {
-				// One of them stands for all: they differ in nothing but the port of the connection.
+				// The first error is enough: they differ only in the port of the connection.
 				r.result.Err = fmt.Errorf("%s Pods of group %s: %w", of(i).operation, of(i).group, err)
 			}
 		}
@@ -100,13 +99,13 @@ func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do fun
 	})
 }
 
-// end notes how an attempt ended, and reports whether all of it succeeded. An error that says nothing about the request is for the
-// work queue, which tries again.
+// end records the result of an attempt and reports whether all its requests succeeded. Unreachable errors are left to the work
+// queue, which retries.
 func (r *run) end(a attempt, describe func(error) Failure) bool {
 	errs, ok := r.failed[a]
 	switch {
 	case ok:
-	case r.result.Err != nil && a.operation == creating: // a part of it was perhaps not tried
+	case r.result.Err != nil && a.operation == creating: // some requests may not have been made
 		r.refused.Unknown(a.key(r.cluster), r.cluster.Generation)
 		return false
 	default:
@@ -120,7 +119,7 @@ func (r *run) end(a attempt, describe func(error) Failure) bool {
 		}
 	}
 	if len(failures) == 0 {
-		r.result.Earlier = append(r.result.Earlier, r.last(r.cluster, a)...) // nobody was there to say otherwise
+		r.result.Earlier = append(r.result.Earlier, r.last(r.cluster, a)...) // the API server gave no newer answer
 		r.refused.Unknown(a.key(r.cluster), r.cluster.Generation)
 		return false
 	}
@@ -129,7 +128,7 @@ func (r *run) end(a attempt, describe func(error) Failure) bool {
 	return false
 }
 
-// tooEarly reports whether the attempt has to wait, and sees to it that the time is not missed.
+// tooEarly reports whether the attempt has to wait for its back-off, and schedules a run after it.
 func (r *run) tooEarly(a attempt) bool {
 	wait := r.refused.Wait(a.key(r.cluster), r.cluster.GetGeneration())
 	if a.operation == creating {
@@ -149,7 +148,7 @@ func (r *run) tooEarly(a attempt) bool {
 
 func (r *run) again(after time.Duration) { r.result.After = reconcile.Sooner(r.result.After, after) }
 
-// attempt is what is tried for a group.
+// attempt is an operation on the Pods of a group.
 type attempt struct {
 	operation operation
 	group     string
@@ -166,13 +165,13 @@ func (a attempt) key(cluster metav1.Object) backoff.Key {
 	return backoff.Key{Owner: cluster.GetUID(), Attempt: string(a.operation) + "/" + a.group}
 }
 
-// last is what the API server said when it last refused this for the generation of the cluster.
+// last returns the failures of the last attempt for this generation of the cluster.
 func (x *Executor) last(cluster metav1.Object, a attempt) []Failure {
 	failures, _ := x.refused.Last(a.key(cluster), cluster.GetGeneration())
 	return failures
 }
 
-// settle forgets attempts to create Pods of groups that lack none: a request that timed out may have succeeded.
+// settle clears failed creations of groups that lack no Pods: a request that timed out may have succeeded.
 func (r *run) settle() {
 	lacking := map[string]bool{rayv1.HeadGroupName: r.work.Head != nil}
 	for _, g := range r.work.Groups {

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// unhealthy reports whether the Pod has ended for good, and how: the whole Pod, or the Ray container where nothing
-// restarts it. All other trouble is left to the kubelet, as by KubeRay 1.7.
+// unhealthy reports whether the Pod has ended for good, and how: the whole Pod, or a Ray container that is not restarted. As in
+// KubeRay 1.7, the kubelet handles all other problems.
 func unhealthy(pod *corev1.Pod) (why string, bad bool) {
 	ended := rayTerminated(pod)
 	switch pod.Status.Phase {
@@ -36,8 +36,8 @@ func unhealthy(pod *corev1.Pod) (why string, bad bool) {
 	return why, true
 }
 
-// rayTerminated is how the Ray container, the first of the Pod, ended; nil if it did not. The status lists containers in
-// an order of its own.
+// rayTerminated returns the state of the Ray container, the first of the Pod, if it ended; nil otherwise. The status lists
+// containers in another order.
 func rayTerminated(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	if len(pod.Spec.Containers) == 0 {
 		return nil
@@ -50,9 +50,9 @@ func rayTerminated(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	return nil
 }
 
-// byWorth sorts the Pod that is missed least first: one without a node, then pending, then not ready, then one that costs
-// least to delete by the annotation that ReplicaSets heed, then the youngest, which has done the least work and holds the
-// fewest objects. Names break ties, so that the same Pods are chosen again.
+// byWorth sorts the least valuable Pod first: without a node, then pending, then not ready, then by the deletion cost that
+// ReplicaSets use, then the youngest, which has done the least work and holds the fewest objects. Names break ties, so that the
+// choice is stable.
 func byWorth(a, b *corev1.Pod) int {
 	return cmp.Or(
 		cmp.Compare(progress(a), progress(b)),
@@ -75,13 +75,13 @@ func progress(pod *corev1.Pod) int {
 	}
 }
 
-// Ready reports whether the condition of that name is True.
+// Ready reports whether the condition Ready is True.
 func Ready(pod *corev1.Pod) bool {
 	c := Condition(pod, corev1.PodReady)
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// Condition returns a condition of the Pod, nil if there is none.
+// Condition returns a condition of the Pod, or nil if there is none.
 func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	if i < 0 {
@@ -90,7 +90,7 @@ func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodConditi
 	return &pod.Status.Conditions[i]
 }
 
-// deletionCost is what the user says, zero where he says nothing that can be read.
+// deletionCost returns the value of the annotation; 0 if it is missing or invalid.
 func deletionCost(pod *corev1.Pod) int64 {
 	cost, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
 	if err != nil {

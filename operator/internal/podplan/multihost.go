@@ -12,23 +12,23 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// replica is the Pods of one replica of several hosts that are not being deleted.
+// replica contains the Pods of one multi-host replica that are not being deleted.
 type replica struct {
-	// name is that of the label, empty for Pods that were made before replicas had names.
+	// name is the value of the label; empty for Pods that were created before replicas had names.
 	name string
 	// index within the group; meaningless without a name.
 	index int
 	// pods in the order of their hosts.
 	pods []*corev1.Pod
-	// leaving says that some Pods of the replica are being deleted.
+	// leaving means that some Pods of the replica are being deleted.
 	leaving bool
 }
 
-// multiHost plans a group whose replicas span several hosts. A replica stands and falls as a whole: the hosts of an
-// accelerator that have lost one of their number are of no use.
+// multiHost plans a group with multi-host replicas. A replica lives and dies as a whole, because the hosts of an accelerator are
+// useless if one of them is missing.
 //
-// Workers without the name of a replica are from before the feature gate was turned on. They stay, counted by the number
-// of hosts at a time, and are replaced one for one as they were then: who belongs to whom is not known.
+// Workers without a replica name were created before the feature gate was enabled. They stay, grouped by the number of hosts, and
+// are replaced one by one as before: which ones form a replica is unknown.
 func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 	var whole, unfinished []replica
 	for _, r := range p.survivors(g, w) {
@@ -42,7 +42,7 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 	slices.SortFunc(unfinished, byWorthOfReplica)
 	refused := p.refused(g.GroupName)
 	if refused && len(unfinished) > 1 {
-		// Two halves hold what one whole needs. Let go of the smaller, and the better one can be finished.
+		// Two incomplete replicas hold the resources of a complete one. Delete the smaller one, so that the other can be completed.
 		p.deleteReplica(unfinished[0], ReasonScaleDown, "other replicas of the worker group need its room to become complete")
 		unfinished = unfinished[1:]
 	}
@@ -52,10 +52,10 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 	}
 	missing := DesiredReplicas(g) - int64(len(whole)+len(unfinished))
 	if missing < 0 {
-		return // nothing more may be taken, and nothing has to be added
+		return // nothing to create, and nothing more may be deleted
 	}
 	if refused && len(unfinished) > 0 {
-		// One after the other, or none gets finished.
+		// Complete one replica at a time; otherwise none may become complete.
 		unfinished, missing = unfinished[len(unfinished)-1:], 0
 	}
 	slices.SortFunc(unfinished, func(a, b replica) int { return cmp.Compare(a.index, b.index) })
@@ -63,14 +63,14 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 	for _, r := range unfinished {
 		c.finish(r)
 	}
-	// Indices of replicas that are on their way out are still taken: they name hosts that still run.
+	// Indices of replicas that are being deleted are still in use: their hosts still run.
 	c.begin(missing, indicesOf(slices.Concat(w.staying, w.leaving)))
 	if c.Pods() > 0 {
 		p.CreateWorkers = append(p.CreateWorkers, c.Create)
 	}
 }
 
-// shrink plans the end of replicas beyond the desired number, the first of each list first, and returns the others.
+// shrink plans the deletion of surplus replicas from the start of each list, and returns the others.
 func (p *planner) shrink(g *rayv1.WorkerGroupSpec, whole, unfinished []replica) (keepWhole, keepUnfinished []replica) {
 	surplus := int64(len(whole)+len(unfinished)) - DesiredReplicas(g)
 	for ; surplus > 0 && len(unfinished) > 0 && (p.mayShrink() || unfinished[0].name != ""); surplus-- {
@@ -85,8 +85,7 @@ func (p *planner) shrink(g *rayv1.WorkerGroupSpec, whole, unfinished []replica) 
 	return whole, unfinished
 }
 
-// survivors plans the end of replicas that cannot stay, and of Pods that their replica has too many of, and returns the
-// others.
+// survivors plans the deletion of replicas that cannot stay and of extra Pods in a replica. It returns the remaining replicas.
 func (p *planner) survivors(g *rayv1.WorkerGroupSpec, w workers) []replica {
 	named, plain := replicasOf(w)
 	var list []replica
@@ -102,14 +101,14 @@ func (p *planner) survivors(g *rayv1.WorkerGroupSpec, w workers) []replica {
 		list = append(list, *r)
 	}
 	healthy := p.healthy(g, plain)
-	slices.SortFunc(healthy, func(a, b *corev1.Pod) int { return byWorth(b, a) }) // what is left over in the end is worth least
+	slices.SortFunc(healthy, func(a, b *corev1.Pod) int { return byWorth(b, a) }) // the Pods that are left over at the end are the least valuable
 	for chunk := range slices.Chunk(healthy, int(min(hosts(g), MaxCreates))) {
 		list = append(list, replica{pods: chunk})
 	}
 	return list
 }
 
-// replicaMustGo tells why the replica has to go as a whole; an empty reason means that it may stay.
+// replicaMustGo returns why the whole replica must be deleted; an empty reason means that it may stay.
 func (p *planner) replicaMustGo(g *rayv1.WorkerGroupSpec, r *replica) (Reason, string) {
 	for _, pod := range r.pods {
 		if reason, why := p.mustGo(g, pod); reason != "" {
@@ -123,14 +122,14 @@ func (p *planner) replicaMustGo(g *rayv1.WorkerGroupSpec, r *replica) (Reason, s
 	case r.leaving:
 		return ReasonReplicaIncomplete, "another host of its replica is being deleted"
 	case !p.refused(g.GroupName) && slices.ContainsFunc(r.pods, running):
-		// It has worked, so it was complete. Were it merely not finished yet, that would be on record.
+		// A Pod that runs belonged to a complete replica. If the replica had never been complete, Unfinished would report that.
 		return ReasonReplicaIncomplete, "another host of its replica is gone"
 	}
 	return "", ""
 }
 
-// running reports whether Ray runs in the Pod. Readiness would not do: hosts that have lost one of their number may not be
-// ready, and a new host must not join them.
+// running reports whether Ray runs in the Pod. Readiness does not work here: hosts of a broken replica may not be ready, and a new
+// host must not join them.
 func running(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodRunning }
 
 func (p *planner) deleteReplica(r replica, reason Reason, message string) {
@@ -139,7 +138,7 @@ func (p *planner) deleteReplica(r replica, reason Reason, message string) {
 	}
 }
 
-// replicasOf sorts the workers of a group into their replicas. Those without one are plain.
+// replicasOf groups the workers of a group by replica. Workers without a replica name are plain.
 func replicasOf(w workers) (named map[string]*replica, plain []*corev1.Pod) {
 	named = map[string]*replica{}
 	for _, pod := range w.staying {
@@ -166,8 +165,8 @@ func replicasOf(w workers) (named map[string]*replica, plain []*corev1.Pod) {
 	return named, plain
 }
 
-// trim takes the Pods beyond n off the replica: those whose host is not one of the replica or has another Pod, first.
-// They come to be when the number of hosts was lowered, or an answer to a create was lost.
+// trim removes the Pods beyond n from the replica and returns them, first those with an invalid or duplicate host index. Such Pods
+// exist after the number of hosts was lowered or the response to a create was lost.
 func (r *replica) trim(n int) []*corev1.Pod {
 	slices.SortFunc(r.pods, func(a, b *corev1.Pod) int { return byWorth(b, a) })
 	var good, extra []*corev1.Pod
@@ -189,8 +188,7 @@ func (r *replica) trim(n int) []*corev1.Pod {
 	return extra
 }
 
-// byWorthOfReplica sorts the replica that is missed least first: by how many Pods it has, then by the Pod that is furthest
-// behind.
+// byWorthOfReplica sorts the least valuable replica first: by number of Pods, then by the Pod that has made the least progress.
 func byWorthOfReplica(a, b replica) int {
 	return cmp.Or(
 		cmp.Compare(len(a.pods), len(b.pods)),
@@ -201,14 +199,14 @@ func byWorthOfReplica(a, b replica) int {
 
 func (r replica) least() *corev1.Pod { return slices.MinFunc(r.pods, byWorth) }
 
-// creation is a Create in the making for a group of several hosts per replica.
+// creation builds a Create for a group with multi-host replicas.
 type creation struct {
 	Create
 	hosts int64
-	room  int64 // Pods that may still be asked for
+	room  int64 // Pods that may still be created
 }
 
-// finish asks for what the replica lacks.
+// finish requests the missing Pods of the replica.
 func (c *creation) finish(r replica) {
 	lacks := min(c.hosts-int64(len(r.pods)), c.room)
 	if r.name == "" {
@@ -225,8 +223,8 @@ func (c *creation) finish(r replica) {
 	c.add(Replica{Index: r.index, Name: r.name}, lacks, taken)
 }
 
-// begin asks for n new replicas with the smallest indices that are not used. The last one is not begun if there is no room
-// to finish it: its first hosts would run alone until the next plan, which takes them for what is left of a lost replica.
+// begin requests n new replicas with the smallest unused indices. It does not begin a replica that it has no room to finish: the
+// next plan would treat its running hosts as the rest of a lost replica.
 func (c *creation) begin(n int64, used map[int]bool) {
 	for i := 0; n > 0 && c.room > 0; i++ {
 		if c.room < c.hosts && c.Pods() > 0 {

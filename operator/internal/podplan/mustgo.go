@@ -10,38 +10,38 @@ import (
 
 const recreateMessage = "it was made from another spec, and the upgrade strategy is Recreate"
 
-// mustGo tells why the worker has to go, whatever the number of replicas; an empty reason means that it may stay. The
-// first check that says no counts.
+// mustGo returns why the worker must be deleted regardless of the number of replicas; an empty reason means that it may stay. The
+// first failing check decides.
 func (in Input) mustGo(g *rayv1.WorkerGroupSpec, pod *corev1.Pod) (Reason, string) {
-	if why, bad := unhealthy(pod); bad { // first: a caller slows down for it
+	if why, bad := unhealthy(pod); bad { // first, because it triggers the back-off
 		return ReasonUnhealthy, why
 	}
 	if slices.Contains(g.ScaleStrategy.WorkersToDelete, pod.Name) {
 		return ReasonRequested, "the scale strategy names it"
 	}
-	// Last: the usual sign of a changed spec is the head. Workers that outlived it are left when it was lost together with
-	// the change, or when the operator was restarted in the middle.
+	// Last: usually the head reveals a changed spec. Stale workers remain if the head was lost together with the change, or if the
+	// operator was restarted in between.
 	if in.stale(pod) {
 		return ReasonRecreate, recreateMessage
 	}
 	return "", ""
 }
 
-// staleHead reports whether the cluster has to be made anew because its head was made from another spec. It stays true
-// while that head is leaving.
+// staleHead reports whether the cluster must be recreated because its head was built from another spec. It stays true while that
+// head is being deleted.
 func (in Input) staleHead(own pods) bool {
 	return slices.ContainsFunc(own.heads, in.stale) || slices.ContainsFunc(own.leavingHeads, in.stale)
 }
 
-// stale reports whether the Pod is known to be made from another spec, which only matters for Recreate. A Pod without a
-// hash, as workers of KubeRay are, or with one that another version of the operator computed, is not known to be stale.
+// stale reports whether the Pod was certainly built from another spec, which matters only for Recreate. The result is false for a
+// Pod without a hash, such as a KubeRay worker, and for a hash of another operator version.
 func (in Input) stale(pod *corev1.Pod) bool {
 	hash := pod.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash]
 	return Recreates(in.Cluster) && !in.foreign(pod) && hash != "" && hash != in.Hash
 }
 
-// foreign reports whether another version of the operator wrote the hash of the Pod, for Recreate. Hashes of two versions
-// cannot be compared, since what goes into them may differ.
+// foreign reports whether another operator version wrote the hash of the Pod, for Recreate. Hashes of two versions cannot be
+// compared, because their inputs may differ.
 func (in Input) foreign(pod *corev1.Pod) bool {
 	version := pod.Annotations[rayv1.AnnotationKubeRayVersion]
 	return Recreates(in.Cluster) && version != "" && version != in.Version

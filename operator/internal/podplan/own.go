@@ -13,14 +13,14 @@ import (
 
 // pods are the Pods of one cluster, each list sorted by name.
 type pods struct {
-	all     []*corev1.Pod // those that are not being deleted, heads first
+	all     []*corev1.Pod // Pods that are not being deleted, heads first
 	heads   []*corev1.Pod
 	workers map[string]workers // by group
 
 	leavingHeads []*corev1.Pod // heads that are being deleted
 }
 
-// workers are those of one group: the ones that are being deleted and the others.
+// workers are the Pods of one group, split by whether they are being deleted.
 type workers struct{ staying, leaving []*corev1.Pod }
 
 func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
@@ -37,7 +37,7 @@ func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
 	return own
 }
 
-// groups are the names of the groups that have Pods, sorted.
+// groups returns the names of the groups that have Pods, sorted.
 func (own *pods) groups() []string { return slices.Sorted(maps.Keys(own.workers)) }
 
 func (own *pods) add(pod *corev1.Pod) {
@@ -56,10 +56,10 @@ func (own *pods) add(pod *corev1.Pod) {
 			w.staying = append(w.staying, pod)
 		}
 		own.workers[group] = w
-	} // others, such as the Pod that cleans up Redis, are not part of the running cluster
+	} // other Pods, such as the Redis cleanup, are not part of the running cluster
 }
 
-// byName sorts by name; of equal ones the Pod that is being deleted comes first.
+// byName sorts by name; among Pods of one name, the one that is being deleted comes first.
 func byName(a, b *corev1.Pod) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(staying(a), staying(b)))
 }

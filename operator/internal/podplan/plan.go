@@ -9,76 +9,74 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// MaxCreates bounds the workers of one group that a single plan creates. More come with the next plan; without a bound
-// a group with a typing error in replicas would make the plan itself fill the memory.
+// MaxCreates limits the workers of one group that a single plan creates; the next plan creates more. Without a limit, a typing
+// error in replicas would fill the memory.
 const MaxCreates = 5000
 
-// Input is what a plan depends on.
+// Input contains everything that a plan depends on.
 type Input struct {
-	// Cluster is the RayCluster, valid or not. Its status tells about suspension, refused creates and whether it was ever
+	// Cluster is the RayCluster, valid or not. Its status contains the suspension, rejected creates and whether it was ever
 	// provisioned.
 	Cluster *rayv1.RayCluster
-	// Pods are the observed Pods. Those of other clusters do no harm. A caller that reads from a cache adds the Pods that
-	// it created a moment ago and the cache may not show yet, and those that it deleted with a deletion timestamp, or
-	// they are created or deleted twice. Of several Pods of one name the one with a deletion timestamp counts, else any.
+	// Pods are the observed Pods; those of other clusters are ignored. A caller that reads from a cache must include its own
+	// writes that the cache does not show yet: created Pods, and deleted Pods with a deletion timestamp. Otherwise Pods are created
+	// or deleted twice. If several Pods have the same name, the one with a deletion timestamp counts, else any of them.
 	Pods []*corev1.Pod
-	// ShrinkWithAutoscaler lets the plan choose the workers of a group that is too large also when the autoscaler is on,
-	// which otherwise names them itself.
+	// ShrinkWithAutoscaler lets the plan choose the workers to remove even if the autoscaler is enabled, which otherwise names
+	// them.
 	ShrinkWithAutoscaler bool
-	// Replicas gives each worker its place in a replica, and keeps the Pods of a replica of several hosts together. Without
-	// it all workers of a group are interchangeable.
+	// Replicas assigns each worker to a replica and keeps the Pods of a multi-host replica together. Without it, all workers of a
+	// group are interchangeable.
 	Replicas bool
-	// Refused reports whether creating workers of the group has been refused lately. Nil means never, besides what the
-	// status says.
+	// Refused reports whether a recent create of workers of the group was rejected. Nil means that only the status counts.
 	Refused func(group string) bool
-	// Hash is the fingerprint of the spec, and Version that of the program which computed it, as Pods carry them. Only
-	// looked at where the upgrade strategy is Recreate.
+	// Hash is the hash of the spec, and Version the operator version that computed it, as in annotations of Pods. They matter only
+	// for the upgrade strategy Recreate.
 	Hash, Version string
 }
 
-// Plan is what to do to the Pods of one cluster. Pods in it are those of the Input and must not be changed.
+// Plan contains the actions on the Pods of one cluster. Its Pods are those of the Input and must not be modified.
 type Plan struct {
-	// CreateHead asks for a head Pod.
+	// CreateHead requests a head Pod.
 	CreateHead bool
-	// CreateWorkers asks for workers, at most one entry per group, in the order of the spec.
+	// CreateWorkers requests workers, at most one entry per group, in the order of the spec.
 	CreateWorkers []Create
 	// Delete are Pods to delete: the head first, then by group in the order of the spec.
 	Delete []Deletion
-	// Keep are the Pods that stay. Pods that are already being deleted are in no list.
+	// Keep are the Pods that stay. Pods that are already being deleted are in neither list.
 	Keep []*corev1.Pod
-	// AdoptHead is the head, if it was made by another version of the operator under the upgrade strategy Recreate: its
-	// hash cannot be compared and is to be replaced by that of the Input. It is among Keep.
+	// AdoptHead is the head if another operator version created it under the upgrade strategy Recreate. Its hash cannot be compared
+	// and must be replaced by that of the Input. It is also in Keep.
 	AdoptHead *corev1.Pod
-	// HeadRestartDisabled says that nothing is done because the head of the cluster is gone and an annotation forbids to
-	// replace it.
+	// HeadRestartDisabled means that nothing is done because the head is gone and an annotation forbids its replacement.
 	HeadRestartDisabled bool
-	// AwaitSuspending says that nothing is done until the status says that the cluster is being suspended. A suspension
-	// runs to its end once it has begun, so its beginning must be on record before the first Pod goes.
+	// AwaitSuspending means that nothing is done until the status records the suspension. A suspension always completes, so it must
+	// be recorded before the first Pod is deleted.
 	AwaitSuspending bool
 }
 
-// Create asks for workers of one group.
+// Create requests workers of one group.
 type Create struct {
 	// Group is the index of the group in spec.workerGroupSpecs.
 	Group int
 	// Plain is the number of Pods without a place in a replica.
 	Plain int
-	// Replicas are those that get Pods: unfinished ones first, new ones then, each part by ascending index.
+	// Replicas are the replicas that get Pods: incomplete ones first, then new ones, each by ascending index.
 	Replicas []Replica
 }
 
 // Replica is one replica of a group and the Pods that it needs.
 type Replica struct {
-	// Index of the replica within its group, which no other replica has.
+	// Index is the index of the replica, unique within its group.
 	Index int
-	// Name of the replica if it has Pods already. Empty for a new one, whose name the caller makes up, and for groups of one
-	// host per replica, which have none.
+	// Name is the name of a replica that already has Pods. It is empty for a new replica, which the caller names, and in groups
+	// with one host per replica.
 	Name string
-	// Hosts are the indices of the missing Pods, ascending. Nil stands for the single Pod of a replica of one host.
+	// Hosts are the indices of the missing Pods, ascending. Nil means the single Pod of a one-host replica.
 	Hosts []int
 }
 
-// Pods is the number of Pods to create.
+// Pods returns the number of Pods to create.
 func (c Create) Pods() int {
 	n := c.Plain
 	for _, r := range c.Replicas {
@@ -87,35 +85,35 @@ func (c Create) Pods() int {
 	return n
 }
 
-// Deletion is a Pod to delete and why.
+// Deletion is a Pod to delete with the reason.
 type Deletion struct {
 	Pod *corev1.Pod
 	// Group is the name of the worker group, or headgroup.
 	Group string
-	// Reason is one word for metrics and decisions.
+	// Reason is one word, for metrics and decisions.
 	Reason Reason
-	// Message completes "deleted because", for events; it does not change between runs over the same Pod.
+	// Message completes "deleted because", for events. It is stable between runs for the same Pod.
 	Message string
 }
 
-// Reason says why a Pod is deleted.
+// Reason is the reason why a Pod is deleted.
 type Reason string
 
 const (
 	// ReasonSuspended means that the cluster is suspended.
 	ReasonSuspended Reason = "Suspended"
-	// ReasonRecreate means that the Pod was made from another spec and the upgrade strategy is Recreate.
+	// ReasonRecreate means that the Pod was built from another spec and the upgrade strategy is Recreate.
 	ReasonRecreate Reason = "Recreate"
 	// ReasonGroupSuspended means that the worker group is suspended.
 	ReasonGroupSuspended Reason = "GroupSuspended"
 	// ReasonGroupRemoved means that the worker group is no longer in the spec.
 	ReasonGroupRemoved Reason = "GroupRemoved"
-	// ReasonUnhealthy means that the Pod, or Ray in it, ended and will not be restarted, or that this happened to another
-	// host of its replica. A caller should slow down when the same group keeps losing Pods this way.
+	// ReasonUnhealthy means that the Pod, or Ray in it, ended and will not be restarted, or that this happened to another host of
+	// its replica. The caller should back off if a group keeps losing Pods this way.
 	ReasonUnhealthy Reason = "Unhealthy"
-	// ReasonReplicaIncomplete means that another host of the replica of the Pod is gone, without which it is of no use.
+	// ReasonReplicaIncomplete means that another host of the Pod's replica is gone, so the Pod is useless.
 	ReasonReplicaIncomplete Reason = "ReplicaIncomplete"
-	// ReasonRequested means that scaleStrategy.workersToDelete names the Pod, or another host of its replica.
+	// ReasonRequested means that scaleStrategy.workersToDelete contains the Pod or another host of its replica.
 	ReasonRequested Reason = "Requested"
 	// ReasonScaleDown means that the group has more workers than wanted.
 	ReasonScaleDown Reason = "ScaleDown"
@@ -123,7 +121,7 @@ const (
 	ReasonExtraHead Reason = "ExtraHead"
 )
 
-// For decides. It depends on nothing but the Input, and not on the order of its Pods.
+// For computes the plan. It depends only on the Input, not on the order of its Pods.
 func For(in Input) Plan {
 	rc := in.Cluster
 	own := ownPods(rc, in.Pods)
@@ -135,7 +133,7 @@ func For(in Input) Plan {
 	case rc.Suspended():
 		return Plan{Keep: own.all, AwaitSuspending: true}
 	case in.staleHead(own):
-		// Nothing is made before the old head is gone: new workers would join it.
+		// Nothing is created before the old head is gone: new workers would join it.
 		return Plan{Delete: deleteAll(own.all, ReasonRecreate, recreateMessage)}
 	case len(own.heads) == 0 && len(own.leavingHeads) == 0 && headRestartDisabled(rc):
 		return Plan{Keep: own.all, HeadRestartDisabled: true}
@@ -144,7 +142,7 @@ func For(in Input) Plan {
 	plan.head(own)
 	known := map[string]bool{}
 	for i := range rc.Spec.WorkerGroupSpecs {
-		// Two groups of one name are refused by validation; here the first counts, or they would fight over the Pods.
+		// Validation rejects two groups of one name. Here the first counts, so that they do not compete for the Pods.
 		if g := &rc.Spec.WorkerGroupSpecs[i]; !known[g.GroupName] {
 			known[g.GroupName] = true
 			plan.group(i, g, own.workers[g.GroupName])
@@ -154,7 +152,7 @@ func For(in Input) Plan {
 	return plan.Plan
 }
 
-// planner is a Plan in the making.
+// planner builds a Plan.
 type planner struct {
 	Input
 	Plan
@@ -166,34 +164,34 @@ func (in Input) mayShrink() bool {
 	return on == nil || !*on || in.ShrinkWithAutoscaler
 }
 
-// refused reports whether workers of the group could not be created lately. The condition does not say of which group, and counts
-// for all: it is what a restarted operator knows.
+// refused reports whether a recent create of workers of the group was rejected. The condition ReplicaFailure names no group and
+// applies to all: it is all that a restarted operator knows.
 func (in Input) refused(group string) bool {
 	return in.Refused != nil && in.Refused(group) ||
 		meta.IsStatusConditionTrue(in.Cluster.Status.Conditions, rayv1.RayClusterReplicaFailure)
 }
 
-// suspending reports whether all Pods have to go. A suspension that has begun runs to its end even when the user changed
-// his mind.
+// suspending reports whether all Pods must be deleted. A suspension that has begun completes even if the user withdraws it.
 func suspending(rc *rayv1.RayCluster) bool {
 	return meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspending) ||
 		rc.Suspended() && meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterSuspended)
 }
 
-// headRestartDisabled reports whether a head that is gone stays gone: the RayJob that runs in it must not start again. With KubeRay a head is replaced
-// until all Pods were ready once, also one whose submitter has submitted the job.
+// headRestartDisabled reports whether a lost head must not be replaced, because its RayJob must not run again. KubeRay replaces a
+// head until all Pods were ready once, even if the submitter has already submitted the job.
 func headRestartDisabled(rc *rayv1.RayCluster) bool {
 	return rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] == "true" &&
 		(meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned) || HoldsSubmitter(rc) && rc.Status.Head.PodIP != "")
 }
 
-// HoldsSubmitter reports whether the submitter of a RayJob is a container of the head. The address of such a head stays in the status when it is gone.
+// HoldsSubmitter reports whether the submitter of a RayJob is a container of the head. The status keeps the address of such a head
+// after it is gone.
 func HoldsSubmitter(rc *rayv1.RayCluster) bool {
 	return rc.Labels[rayv1.LabelJobSubmissionMode] == string(rayv1.SidecarMode)
 }
 
-// head plans the head Pod. A head that is leaving is waited for: two of them would share the Service, and the stored
-// metadata if there are any.
+// head plans the head Pod. It waits until a deleted head is gone, because two heads would share the Service and the stored
+// metadata.
 func (p *planner) head(own pods) {
 	var healthy []*corev1.Pod
 	for _, pod := range own.heads {
@@ -230,7 +228,7 @@ func (p *planner) group(index int, g *rayv1.WorkerGroupSpec, workers workers) {
 	}
 }
 
-// interchangeable plans a group whose workers have nothing to do with each other.
+// interchangeable plans a group whose workers are independent of each other.
 func (p *planner) interchangeable(index int, g *rayv1.WorkerGroupSpec, list []*corev1.Pod) {
 	healthy := p.healthy(g, list)
 	desired := DesiredPods(g)
@@ -253,7 +251,7 @@ func (p *planner) interchangeable(index int, g *rayv1.WorkerGroupSpec, list []*c
 	p.Keep = append(p.Keep, healthy...)
 }
 
-// healthy plans the end of workers that have to go, each for itself, and returns the others.
+// healthy plans the deletion of workers that must go, each on its own, and returns the others.
 func (p *planner) healthy(g *rayv1.WorkerGroupSpec, list []*corev1.Pod) []*corev1.Pod {
 	var healthy []*corev1.Pod
 	for _, pod := range list {

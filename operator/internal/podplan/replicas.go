@@ -12,8 +12,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/resources"
 )
 
-// DesiredReplicas is the number of replicas that the group shall have: replicas kept between the bounds, zero when the
-// group is suspended. Unset replicas mean minReplicas, unset bounds none. It is never negative.
+// DesiredReplicas returns the wanted number of replicas of the group: replicas within the bounds, or 0 if the group is suspended.
+// Unset replicas mean minReplicas; unset bounds mean none. It is never negative.
 func DesiredReplicas(g *rayv1.WorkerGroupSpec) int64 {
 	if suspended(g) {
 		return 0
@@ -25,10 +25,10 @@ func DesiredReplicas(g *rayv1.WorkerGroupSpec) int64 {
 	return max(int64(min(*g.Replicas, upper)), 0)
 }
 
-// DesiredPods is the number of Pods that the group shall have.
+// DesiredPods returns the wanted number of Pods of the group.
 func DesiredPods(g *rayv1.WorkerGroupSpec) int64 { return DesiredReplicas(g) * hosts(g) }
 
-// MinPods is the number of Pods below which the group never shrinks, zero when the group is suspended.
+// MinPods returns the minimum number of Pods of the group; 0 if it is suspended.
 func MinPods(g *rayv1.WorkerGroupSpec) int64 {
 	if suspended(g) {
 		return 0
@@ -37,10 +37,10 @@ func MinPods(g *rayv1.WorkerGroupSpec) int64 {
 	return max(int64(lower), 0) * hosts(g)
 }
 
-// Counts are numbers of worker Pods over all groups. What exceeds an int32 is its largest value.
+// Counts are numbers of worker Pods over all groups, limited to an int32.
 type Counts struct{ Desired, Min, Max int32 }
 
-// CountsOf sums over the groups of the cluster; suspended groups count as nothing.
+// CountsOf returns the sums over the groups of the cluster, without suspended ones.
 func CountsOf(rc *rayv1.RayCluster) Counts {
 	var desired, lowest, highest int64
 	for i := range rc.Spec.WorkerGroupSpecs {
@@ -62,12 +62,12 @@ func bounds(g *rayv1.WorkerGroupSpec) (lower, upper int32) {
 	return ptr.Deref(g.MinReplicas, 0), ptr.Deref(g.MaxReplicas, math.MaxInt32)
 }
 
-// hosts is the number of Pods per replica. An object that never saw the schema's default of one has zero here.
+// hosts returns the number of Pods per replica. Objects that bypassed the schema's default of 1 have 0 here.
 func hosts(g *rayv1.WorkerGroupSpec) int64 { return max(int64(g.NumOfHosts), 1) }
 
 func suspended(g *rayv1.WorkerGroupSpec) bool { return ptr.Deref(g.Suspend, false) }
 
-// newReplicas are n replicas of one host, with the smallest indices that are not used.
+// newReplicas returns n one-host replicas with the smallest unused indices.
 func newReplicas(n int, used map[int]bool) []Replica {
 	list := make([]Replica, 0, n)
 	for i := 0; len(list) < n; i++ {
@@ -78,7 +78,7 @@ func newReplicas(n int, used map[int]bool) []Replica {
 	return list
 }
 
-// indicesOf are the indices of the replicas that the Pods belong to.
+// indicesOf returns the replica indices of the Pods.
 func indicesOf(list []*corev1.Pod) map[int]bool {
 	used := map[int]bool{}
 	for _, pod := range list {
@@ -89,18 +89,18 @@ func indicesOf(list []*corev1.Pod) map[int]bool {
 	return used
 }
 
-// number is the value of a label that holds a whole number from zero; ok is false where it is missing or something else.
+// number returns the value of a label with a non-negative integer; ok is false if it is missing or invalid.
 func number(pod *corev1.Pod, label string) (n int, ok bool) {
 	n, err := strconv.Atoi(pod.Labels[label])
 	return n, err == nil && n >= 0
 }
 
-// Totals are the amounts that the whole cluster asks for, as the status reports them. GPU is the sum over all kinds.
+// Totals are the requests of the whole cluster, as in the status. GPU is the sum over all kinds.
 type Totals struct{ CPU, Memory, GPU, TPU resource.Quantity }
 
-// TotalsOf sums what the containers of the user's templates ask for, over the head and the desired workers: per resource
-// the request, else the limit. Init containers and what the operator injects do not count. KubeRay 1.7 multiplies by
-// replicas as written; here the replicas are kept between the bounds, so that the totals agree with the worker counts.
+// TotalsOf returns the sum of the requests in the user's templates, over the head and the desired workers. A limit counts if there
+// is no request. Init containers and injected containers do not count. KubeRay 1.7 multiplies by the unlimited replicas; here
+// replicas are kept within the bounds, so that the totals match the worker counts.
 func TotalsOf(rc *rayv1.RayCluster) Totals {
 	sum := resources.OfContainers(rc.Spec.HeadGroupSpec.Template.Spec.Containers)
 	for i := range rc.Spec.WorkerGroupSpecs {

@@ -13,25 +13,25 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// TroubleAfter is how long a Pod may wait for a node, or take longer to end than its grace period, before that is trouble. A node
-// that has to be started first often takes longer; the report is correct nevertheless.
+// TroubleAfter is how long a Pod may wait for a node, or exceed its grace period, before that is reported. A node that has to be
+// started often takes longer; the report is still correct.
 const TroubleAfter = time.Minute
 
-// manyRestarts of a container that is still not ready are a crash loop also at the moments when it runs.
+// manyRestarts is the number of restarts from which an unready container counts as a crash loop, even while it runs.
 const manyRestarts = 3
 
-// Trouble is why a Pod will not run, or not go, unless somebody does something about it.
+// Trouble is why a Pod does not run or end without an action of the user.
 type Trouble struct {
-	// Reason is one word, of the condition Stalled.
+	// Reason is the reason of the condition Stalled.
 	Reason string
-	// Message completes "Pod X ...". It does not change while the trouble is the same, as far as Kubernetes lets it.
+	// Message completes "Pod X ...". It is stable while the problem is the same, as far as Kubernetes' messages are.
 	Message string
 }
 
-// TroubleOf returns the trouble of the Pod, with an empty reason if there is none. A later above zero is how long it takes
-// until what is happening now becomes trouble.
+// TroubleOf returns the problem of the Pod, with an empty reason if there is none. A positive later is the time until the current
+// state becomes a problem.
 func TroubleOf(pod *corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
-	if !pod.DeletionTimestamp.IsZero() { // the timestamp has the grace period in it
+	if !pod.DeletionTimestamp.IsZero() { // the timestamp includes the grace period
 		return after(TroubleAfter-now.Sub(pod.DeletionTimestamp.Time), Trouble{
 			rayv1.ReasonTerminationStuck, "does not end; if its node is lost for good, delete the node, or the Pod with --force",
 		})
@@ -65,7 +65,7 @@ func troubleOfContainer(s corev1.ContainerStatus) Trouble {
 	}
 	switch reason {
 	case "ErrImagePull", "ImagePullBackOff":
-		// The two take turns, the latter often with the text of the former behind its own.
+		// These two alternate; the latter often contains the text of the former.
 		_, cause, _ := strings.Cut(message, "ErrImagePull: ")
 		if reason == "ErrImagePull" {
 			cause = message
@@ -96,8 +96,8 @@ func withDetail(text, detail string) string {
 	return text + ": " + detail
 }
 
-// TroublesOf sums up the trouble of all Pods of a cluster: one sentence per group and reason, the head first, then groups
-// by name; the reason is that of the first. Which Pod it is about is said of one per sentence. Later is as for TroubleOf.
+// TroublesOf summarizes the problems of all Pods of a cluster: one sentence per group and reason, the head first, then groups by
+// name. The reason is that of the first sentence. Each sentence names one Pod. later is as in TroubleOf.
 func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
 	type key struct {
 		kind          rayv1.RayNodeType
@@ -132,7 +132,7 @@ func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Durati
 			who = "worker Pod " + name + " in group " + k.group
 		}
 		if len(found[k]) > 1 {
-			who += ", like others," // without their number, which would change all the time
+			who += ", like others," // without their number, which would change often
 		}
 		sentences = append(sentences, who+" "+first[name].Message)
 		t.Reason = cmp.Or(t.Reason, k.reason)
@@ -141,12 +141,12 @@ func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Durati
 	return t, later
 }
 
-// schedulingTime is how long the scheduler may take to look at a Pod. One that takes longer is down or overwhelmed, which delays Pods
-// but does not keep them from being created.
+// schedulingTime is how long the scheduler may take to process a Pod. A slower scheduler is down or overloaded; then Pods are
+// still created.
 const schedulingTime = 2 * time.Second
 
-// Unscheduled counts the Pods that the scheduler of Kubernetes is about to look at for the first time. Pods of other schedulers, which
-// may wait for all Pods of a gang, do not count.
+// Unscheduled counts the Pods that the Kubernetes scheduler has not processed yet. Pods of other schedulers, which may wait for a
+// whole gang, do not count.
 func Unscheduled(pods []*corev1.Pod, now time.Time) int {
 	n := 0
 	for _, p := range pods {

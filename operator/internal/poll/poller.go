@@ -10,10 +10,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Options tune a Poller. The zero value of each field but Clock is usable.
+// Options configure a Poller. Clock is required; the zero value of other fields is usable.
 type Options struct {
 	Clock clock.Clock
-	// Random returns a number from 0 to below 1 for jitter. Nil means one that differs.
+	// Random returns a number in [0,1) for jitter. Nil means a random one.
 	Random func() float64
 	// MaxBackoff limits the pause after failures. 0 means 30 seconds.
 	MaxBackoff time.Duration
@@ -21,34 +21,34 @@ type Options struct {
 	MaxInFlight int
 }
 
-// Poller polls targets named by keys. All methods are safe for concurrent use and none waits for a target.
+// Poller polls targets by key. All methods are safe for concurrent use and never wait for a target.
 type Poller[K comparable, V any] struct {
 	o      Options
 	ctx    context.Context // ends all requests
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	places chan struct{} // has an element per request in flight
+	places chan struct{} // one element per request in flight
 
 	mu      sync.Mutex
 	closed  bool
 	targets map[K]*target[V]
 }
 
-// target is one target. The lock of the Poller protects it.
+// target is the state of one target. The lock of the Poller guards it.
 type target[V any] struct {
 	query     Query[V]
 	observers map[string]*observing[V]
 	answer    Answer[V]
 	failures  int
-	// next is when the query is due. Zero means now.
+	// next is when the query is due; zero means now.
 	next time.Time
-	// again says that the query is due once more after the one in flight.
+	// again means that the query is due again after the one in flight.
 	again bool
-	// cancel ends the query in flight, if any.
+	// cancel ends the query in flight; nil if there is none.
 	cancel   context.CancelFunc
 	commands map[string]*command
 	pending  []*command
-	// serving says that a goroutine serves the target. It listens to changed while it rests.
+	// serving means that a goroutine serves the target. While it waits, it receives from changed.
 	serving bool
 	changed chan struct{}
 }
@@ -62,7 +62,7 @@ type command struct {
 	Command
 	name    string
 	outcome Outcome
-	// forgotten says that nobody wants to know the outcome.
+	// forgotten means that the outcome is no longer needed.
 	forgotten bool
 }
 
@@ -77,7 +77,7 @@ func New[K comparable, V any](o Options) *Poller[K, V] {
 	return p
 }
 
-// Start waits for the end of the context, ends all requests and returns when they have. Nobody is woken after that.
+// Start waits for the end of the context, ends all requests and waits for them. No observer is woken after that.
 func (p *Poller[K, V]) Start(ctx context.Context) error {
 	<-ctx.Done()
 	p.mu.Lock()
@@ -88,9 +88,9 @@ func (p *Poller[K, V]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Observe registers an observer of a target under a name, or renews what it registered before, and returns the last
-// answer. A new target is asked at once. The query of the last call counts for all observers of the target. Call it with
-// each reconcile: it is cheap, and the answer that it returns is the one that changes are compared with.
+// Observe registers an observer of a target under a name, or updates it, and returns the last answer. A new target is queried at
+// once. The last query applies to all observers of the target. Call Observe in each reconcile: it is cheap, and later answers are
+// compared with the returned one.
 func (p *Poller[K, V]) Observe(key K, name string, q Query[V], o Observer[V]) Answer[V] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +104,8 @@ func (p *Poller[K, V]) Observe(key K, name string, q Query[V], o Observer[V]) An
 	return t.answer
 }
 
-// Unobserve takes an observer away. A target that nobody observes and that has no commands is forgotten, with a request in
-// flight cancelled. Names that are not known are ignored.
+// Unobserve removes an observer. A target without observers and commands is dropped, and its request in flight cancelled. Unknown
+// names are ignored.
 func (p *Poller[K, V]) Unobserve(key K, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *Poller[K, V]) Unobserve(key K, name string) {
 	}
 }
 
-// Answer returns the last answer of a target, which is the zero value for one that nobody observes.
+// Answer returns the last answer of a target; the zero value if it has no observers.
 func (p *Poller[K, V]) Answer(key K) Answer[V] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +130,8 @@ func (p *Poller[K, V]) Answer(key K) Answer[V] {
 	return Answer[V]{}
 }
 
-// Refresh has a target asked as soon as possible, for an answer whose AskedAt is not before now. Targets that fail keep
-// their pause.
+// Refresh queries a target as soon as possible, so that AskedAt of the answer is not before now. Failing targets keep their
+// back-off.
 func (p *Poller[K, V]) Refresh(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,9 +141,9 @@ func (p *Poller[K, V]) Refresh(key K) {
 	}
 }
 
-// Do runs a command under a name, unless one of that name runs already or its outcome has not been forgotten, and returns
-// what became of it. Commands go before queries and do not wait for the pause after failures. When one ends, its target is
-// asked again, so that its effect is seen.
+// Do runs a command under a name and returns its outcome. It does nothing if a command of that name exists whose outcome was not
+// forgotten. Commands precede queries and do not wait for the back-off. After a command ends, its target is queried to observe the
+// effect.
 func (p *Poller[K, V]) Do(key K, name string, c Command) Outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +159,7 @@ func (p *Poller[K, V]) Do(key K, name string, c Command) Outcome {
 	return known.outcome
 }
 
-// Outcome returns what became of a command, and whether there is one of that name.
+// Outcome returns the outcome of a command, and whether a command of that name exists.
 func (p *Poller[K, V]) Outcome(key K, name string) (Outcome, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,8 +169,8 @@ func (p *Poller[K, V]) Outcome(key K, name string) (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// Forget forgets the outcome of a command, so that the next Do of that name runs it again. One that is not done is carried
-// out and forgotten when it ends.
+// Forget drops the outcome of a command, so that the next Do of that name runs it again. A command that is not done still runs and
+// is dropped when it ends.
 func (p *Poller[K, V]) Forget(key K, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// advance has a target look at what it is to do. The lock is held.
+// advance starts or wakes the goroutine of a target, or drops an idle target. The caller holds the lock.
 func (p *Poller[K, V]) advance(key K, t *target[V]) {
 	switch {
 	case t.serving:
@@ -16,7 +16,7 @@ func (p *Poller[K, V]) advance(key K, t *target[V]) {
 		default:
 		}
 	case t.idle():
-		if len(t.commands) == 0 { // else there are outcomes to keep
+		if len(t.commands) == 0 { // otherwise keep the outcomes
 			delete(p.targets, key)
 		}
 	case !p.closed:
@@ -25,10 +25,10 @@ func (p *Poller[K, V]) advance(key K, t *target[V]) {
 	}
 }
 
-// idle reports whether a target has nothing to do until somebody wants something of it.
+// idle reports whether a target has neither observers nor pending commands.
 func (t *target[V]) idle() bool { return len(t.observers) == 0 && len(t.pending) == 0 }
 
-// serve carries out the requests of a target, one at a time, until it is idle.
+// serve makes the requests of a target, one at a time, until it is idle.
 func (p *Poller[K, V]) serve(key K, t *target[V]) {
 	for {
 		wait, over := p.wait(key, t)
@@ -51,7 +51,7 @@ func (p *Poller[K, V]) serve(key K, t *target[V]) {
 	}
 }
 
-// wait is the time to the next request, and over says that there is none.
+// wait returns the time to the next request. over means that there is none.
 func (p *Poller[K, V]) wait(key K, t *target[V]) (wait time.Duration, over bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +77,7 @@ func (p *Poller[K, V]) rest(t *target[V], wait time.Duration) {
 	}
 }
 
-// request carries out one request, a command before a query, and returns whom to wake.
+// request makes one request, a command before a query, and returns the observers to wake.
 func (p *Poller[K, V]) request(t *target[V]) []func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,12 +90,12 @@ func (p *Poller[K, V]) request(t *target[V]) []func() {
 		return p.run(t, c)
 	case len(t.observers) > 0:
 		return p.ask(t)
-	default: // all have left while it waited for its place
+	default: // all observers left while the request waited for its place
 		return nil
 	}
 }
 
-// run carries out a command. The lock is held, but not while the command runs.
+// run runs a command. The caller holds the lock, which is released while the command runs.
 func (p *Poller[K, V]) run(t *target[V], c *command) []func() {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(p.ctx, c.Timeout)
@@ -116,7 +116,7 @@ func (p *Poller[K, V]) run(t *target[V], c *command) []func() {
 	return []func(){c.Wake}
 }
 
-// ask carries out the query. The lock is held, but not while the target is asked.
+// ask runs the query. The caller holds the lock, which is released during the query.
 func (p *Poller[K, V]) ask(t *target[V]) (wake []func()) {
 	q, began := t.query, p.o.Clock.Now()
 	t.again = false
@@ -166,7 +166,8 @@ func (p *Poller[K, V]) record(t *target[V], began time.Time, value V, err error)
 	}
 }
 
-// pause grows with each failure in a row. A tenth of it is left to chance, so that targets drift apart.
+// pause returns the time to the next query. It grows with consecutive failures and varies by 5 % in each direction, so that
+// targets do not synchronize.
 func (p *Poller[K, V]) pause(t *target[V]) time.Duration {
 	d := t.query.Interval
 	if t.failures > 0 {
@@ -175,7 +176,7 @@ func (p *Poller[K, V]) pause(t *target[V]) time.Duration {
 	return time.Duration(float64(d) * (0.95 + 0.1*p.o.Random()))
 }
 
-// Safely keeps a panic, which would end the process, from leaving the goroutine.
+// Safely converts a panic of f to an error, because it would end the process.
 func Safely(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -1,5 +1,5 @@
-// Package reconcile is what every reconcile consists of, whatever the kind: an ordered list of steps, a guard against versions that
-// the cache is late to replace, and a status that is saved once.
+// Package reconcile contains the parts of every reconcile, for any kind: an ordered list of steps, a guard against stale cached
+// versions, and a status that is saved once.
 //
-// It knows no kind and no scope. It must not decide what an object should look like or what happens to it.
+// It depends on no kind and no scope. It must not decide the content or the life cycle of an object.
 package reconcile

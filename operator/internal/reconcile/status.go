@@ -10,9 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
-// SaveStatus writes the status of after, which was computed from before, and reports whether the API server has it. On a conflict or a
-// deleted object it overwrites nothing. After a conflict it returns the delay before the next reconcile: the newer version may be a status
-// of ours whose answer was lost, and the watch starts no reconcile for one. Errors are those of the API server.
+// SaveStatus writes the status of after, which was computed from before, and reports whether the API server has it. On a conflict
+// or a deleted object it overwrites nothing. After a conflict it returns the delay before the next reconcile. The conflicting
+// version may be an own status whose response was lost, for which the watch triggers no reconcile. Errors are those of the API
+// server.
 func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, after client.Object) (saved bool, again time.Duration, err error) {
 	sent := after.GetResourceVersion() // later than that of before if the finalizer was set in between
 	switch err := c.Status().Update(ctx, after); {
@@ -31,8 +32,9 @@ func (v *Versions) SaveStatus(ctx context.Context, c client.Client, before, afte
 	}
 }
 
-// SetFinalizer adds a finalizer to o, or removes it. It reports false if o has changed since it was read, or is gone: then it is to be
-// looked at again soon. o gets the metadata that the API server has; the rest stays, since a reconcile may have changed it.
+// SetFinalizer adds or removes a finalizer of o. It returns false if o has changed since it was read, or is gone; the caller
+// should then reconcile again soon. o gets the metadata of the API server. Its other fields stay, since a reconcile may have
+// changed them.
 func (v *Versions) SetFinalizer(ctx context.Context, c client.Client, o client.Object, finalizer string, want bool) (saved bool, err error) {
 	before, after := o.DeepCopyObject().(client.Object), o.DeepCopyObject().(client.Object)
 	if want {

@@ -9,36 +9,36 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
-// Step is one part of a reconcile. S is what the steps of one run share.
+// Step is one part of a reconcile. S is the state that the steps of one reconcile share.
 type Step[S any] struct {
-	// Name is what Progress knows the step by.
+	// Name identifies the step in Progress.
 	Name string
 	// Run does the work. The first error ends the list.
 	Run func(context.Context, S) (Outcome, error)
 }
 
-// Outcome is what a step says about the steps after it. The zero value says go on.
+// Outcome is the result of a step. The zero value continues with the next step.
 type Outcome struct {
 	// Stop ends the list.
 	Stop bool
-	// After asks for another reconcile after this time; zero asks for none.
+	// After is the time until another reconcile; 0 requests none.
 	After time.Duration
 }
 
-// Progress is how far a run came.
+// Progress describes the steps that ran.
 type Progress struct {
-	// After is the shortest time that a step asked for; zero for none.
+	// After is the shortest time that a step requested; 0 for none.
 	After time.Duration
 	done  map[string]struct{}
 }
 
-// Done reports whether the step ran to its end. Otherwise the part of the status that depends on it stays as it was.
+// Done reports whether the step completed. Otherwise the part of the status that depends on it stays unchanged.
 func (p Progress) Done(step string) bool {
 	_, ok := p.done[step]
 	return ok
 }
 
-// Run runs the steps in their order until one fails or says stop.
+// Run runs the steps in order until one fails or stops the list.
 func Run[S any](ctx context.Context, steps []Step[S], s S) (Progress, error) {
 	p := Progress{done: make(map[string]struct{}, len(steps))}
 	for _, step := range steps {
@@ -55,7 +55,7 @@ func Run[S any](ctx context.Context, steps []Step[S], s S) (Progress, error) {
 	return p, nil
 }
 
-// Sooner returns the shorter of two times after which to look again, where zero is never.
+// Sooner returns the shorter of two delays, where 0 means never.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -63,13 +63,14 @@ func Sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// Soon is the delay before a reconcile that follows from a write of this one, such as the next state of a life cycle.
+// Soon is the delay before a reconcile that follows a write of this one, such as the next state of a life cycle.
 const Soon = 10 * time.Millisecond
 
-// LastRetry is the longest wait between two attempts at what fails, of a reconcile or of a write. Deadlines are looked at in between.
+// LastRetry is the longest back-off of a failing reconcile or write. Deadlines are checked in between.
 const LastRetry = 30 * time.Second
 
-// Limited returns o with a rate limiter, unless it has one. The default of controller-runtime waits for up to a quarter of an hour.
+// Limited returns o with a rate limiter, unless it has one. The default of controller-runtime waits up to about a quarter of an
+// hour.
 func Limited(o controller.Options) controller.Options {
 	if o.RateLimiter == nil {
 		o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](Soon, LastRetry)

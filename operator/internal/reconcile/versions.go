@@ -12,11 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// StaleTimeout is how long a version counts as stale that the cache does not replace. Only a watch that is broken comes near it.
+// StaleTimeout is how long a cached version counts as stale if the cache does not replace it. That happens only with a broken
+// watch.
 const StaleTimeout = 30 * time.Second
 
-// StaleCheck is how soon to look again at an object whose version in the cache is stale. The look costs no request, and usually the
-// cache is up to date by then.
+// StaleCheck is the delay before an object with a stale cached version is reconciled again. The check costs no request, and
+// usually the cache is up to date by then.
 const StaleCheck = 100 * time.Millisecond
 
 // Versions remembers of each object that was read its UID, to notice that it is gone, and the version that was replaced last, by our own
@@ -36,8 +37,8 @@ type version struct {
 	at       time.Time
 }
 
-// NewVersions returns an empty set. forget is called with each object that was read and is found to be gone, also when another object has
-// its name.
+// NewVersions returns an empty set. forget is called with each object that is found to be deleted, also if another object has its
+// name.
 func NewVersions(c clock.PassiveClock, forget ...func(object types.UID)) *Versions {
 	return &Versions{clock: c, forget: forget, objects: map[types.NamespacedName]version{}}
 }
@@ -64,8 +65,7 @@ func (known version) isBefore(o client.Object) bool {
 	return order > 0
 }
 
-// Read reads o from the cache, and reports false if that shows a version that is known to have been replaced. Errors are those of the
-// cache; any but that the object is not found says nothing about it.
+// Read reads o from the cache and returns false if its version is known to be outdated. Errors are those of the cache.
 func (v *Versions) Read(ctx context.Context, cache client.Reader, key client.ObjectKey, o client.Object) (fresh bool, err error) {
 	err = cache.Get(ctx, key, o)
 	if err != nil && !apierrors.IsNotFound(err) {

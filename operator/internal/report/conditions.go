@@ -17,18 +17,18 @@ const (
 	maxReason  = 1024
 )
 
-// Conditions are those of one object during one reconcile.
+// Conditions are the conditions of one object during one reconcile.
 type Conditions struct {
 	// List is the list in the status.
 	List *[]metav1.Condition
-	// Generation is what the conditions are computed from.
+	// Generation is the generation from which the conditions are computed.
 	Generation int64
-	// Now is the time of a transition.
+	// Now is used as the time of transitions.
 	Now time.Time
 }
 
-// Set sets a condition, and reports whether that says anything new: another status, reason or message. A reason that the schema
-// does not take, which may come from a Pod and so from anybody, becomes rayv1.ReasonUnknown; a message that is too long is cut.
+// Set sets a condition and reports whether status, reason or message changed. A reason that the schema does not allow becomes
+// rayv1.ReasonUnknown, because reasons may come from a Pod. A message that is too long is cut.
 func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, message string) (news bool) {
 	if len(reason) > maxReason || !reasonForm.MatchString(reason) {
 		reason = rayv1.ReasonUnknown
@@ -43,7 +43,7 @@ func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, mess
 	return news
 }
 
-// Raise is Set for a condition that is True with a message, and absent without one.
+// Raise sets a condition to True, or removes it if message is empty.
 func (c Conditions) Raise(kind, reason, message string) (news bool) {
 	if message == "" {
 		c.Remove(kind)
@@ -52,31 +52,31 @@ func (c Conditions) Raise(kind, reason, message string) (news bool) {
 	return c.Set(kind, metav1.ConditionTrue, reason, message)
 }
 
-// Says reports whether the condition is True with the message, of which no more counts than a condition holds.
+// Says reports whether the condition is True with this message, which is first cut as Set does.
 func (c Conditions) Says(kind, message string) bool {
 	found := c.Find(kind)
 	return found != nil && found.Status == metav1.ConditionTrue && found.Message == Clip(message, maxMessage)
 }
 
-// Remove takes a condition away.
+// Remove removes conditions.
 func (c Conditions) Remove(kinds ...string) {
 	for _, kind := range kinds {
 		meta.RemoveStatusCondition(c.List, kind)
 	}
 }
 
-// Find returns a condition, nil if there is none.
+// Find returns a condition, or nil if there is none.
 func (c Conditions) Find(kind string) *metav1.Condition {
 	return meta.FindStatusCondition(*c.List, kind)
 }
 
-// True reports whether a condition is there and True.
+// True reports whether a condition exists and is True.
 func (c Conditions) True(kind string) bool { return meta.IsStatusConditionTrue(*c.List, kind) }
 
-// reasonForm is what the schema of conditions takes for a reason, besides the length.
+// reasonForm is the pattern that the schema of conditions requires for a reason, besides the length.
 var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// Status is the condition status for a bool.
+// Status returns the condition status for a bool.
 func Status(b bool) metav1.ConditionStatus {
 	if b {
 		return metav1.ConditionTrue
@@ -84,14 +84,14 @@ func Status(b bool) metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// Limits of the warnings of an admission response, as the API server cuts them once they are longer than 4096 bytes together.
+// Limits for the warnings of an admission response. The API server cuts warnings if their total is longer than 4096 bytes.
 const (
 	MaxWarnings = 10
-	// MaxWarning is the length of one in bytes.
+	// MaxWarning is the length of one warning in bytes.
 	MaxWarning = 255
 )
 
-// Clip cuts a text that is longer than limit bytes, and shows that.
+// Clip cuts a text that is longer than limit bytes and appends "...".
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -99,8 +99,9 @@ func Clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }
 
-// Refusal is the reason for what the API server refused: rayv1.ReasonQuotaExceeded, ReasonAdmissionDenied or ReasonRequestRefused.
-// What a quota or a webhook answers has no mark but its words, which Kubernetes has kept for many versions.
+// Refusal returns the reason for an error of the API server: rayv1.ReasonQuotaExceeded, ReasonAdmissionDenied or
+// ReasonRequestRefused. Errors of quotas and webhooks can be recognized only by their text, which Kubernetes has kept for many
+// versions.
 func Refusal(err error) string {
 	text := err.Error()
 	for _, known := range []struct{ words, reason string }{

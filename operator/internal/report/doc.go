@@ -1,5 +1,5 @@
-// Package report is how a controller tells users what happens: conditions, events that are sent after the status that goes with
-// them is saved, and one record of what was said.
+// Package report informs users about the work of a controller: it sets conditions, sends events after the corresponding status is
+// saved, and records what was sent.
 //
-// It knows no kind and no scope.
+// It depends on no kind and no scope.
 package report

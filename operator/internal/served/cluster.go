@@ -23,11 +23,12 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// RequestLimit is how long one request about an optional kind may take, so that a server that hangs holds nobody up.
+// RequestLimit limits one request about an optional kind, so that a server that hangs blocks nothing else.
 const RequestLimit = 5 * time.Second
 
-// New returns the kinds of the cluster of the manager, and adds caches to it that are empty until a kind is watched. They share no discovery
-// with the manager's cache, where one hanging server would delay the reads of every kind. namespaces restricts them; empty means all.
+// New returns the optional kinds of the manager's cluster. It adds caches to the manager that are empty until a kind is watched.
+// They do not share discovery with the manager's cache, where one hanging server would delay the reads of every kind. namespaces
+// restricts the caches; empty means all.
 func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveClock) (*Kinds, error) {
 	finder, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -69,8 +70,8 @@ func New(mgr ctrl.Manager, namespaces map[string]cache.Config, c clock.PassiveCl
 	return k, nil
 }
 
-// direct asks the API server about one version of a group, each time. A RESTMapper of client libraries holds a lock meanwhile,
-// and takes a group whose server is away for one without kinds.
+// direct asks the API server about one version of a group, each time. A RESTMapper of the client libraries holds a lock during
+// requests, and treats a group whose server is down as one without kinds.
 type direct struct {
 	discovery *discovery.DiscoveryClient
 }
@@ -99,7 +100,7 @@ func (d direct) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RE
 	return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
 }
 
-// found maps the kinds that were found to be served, and makes no request.
+// found maps the kinds that were found to be served. It makes no requests.
 type found struct {
 	*meta.DefaultRESTMapper
 	mappings sync.Map // *meta.RESTMapping by schema.GroupVersionKind
@@ -115,7 +116,7 @@ func (f *found) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RE
 	return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
 }
 
-// refusals logs once for each resource that it must not be watched. The watch goes on trying: the right may be given.
+// refusals logs a forbidden watch once per resource. The watch retries, because the permission may be granted later.
 type refusals struct{ logged sync.Map }
 
 func (r *refusals) handle(ctx context.Context, reflector *toolscache.Reflector, err error) {
@@ -123,7 +124,7 @@ func (r *refusals) handle(ctx context.Context, reflector *toolscache.Reflector, 
 		toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
 		return
 	}
-	// The text names the resource, and is the same each time.
+	// The text names the resource and is stable.
 	if _, again := r.logged.LoadOrStore(err.Error(), true); !again {
 		ctrllog.FromContext(ctx).Error(err, "Watching an optional kind is forbidden, so its objects are read again and again; the rights are in a component of operator/config")
 	}

@@ -1,6 +1,6 @@
-// Package served is about kinds that a Kubernetes cluster may lack, such as those of OpenShift, cert-manager and batch schedulers: whether
-// they are served, watches that start when they are first needed, and reads that never wait for a watch.
+// Package served handles kinds that a Kubernetes cluster may lack, such as those of OpenShift, cert-manager and batch schedulers:
+// it checks whether they are served, starts watches when they are first needed, and reads without waiting for a watch.
 //
-// KubeRay looks for them once at its start. Here an API may be installed later, a server that fails is an error and not an absence, and
-// neither a server that hangs nor a missing right to list delays a reconcile of other objects.
+// KubeRay checks once at its start. Here an API may be installed later, and a failing server is an error, not an absence. Neither
+// a hanging server nor a missing permission to list delays reconciles of other objects.
 package served

@@ -14,50 +14,49 @@ import (
 )
 
 const (
-	// AbsentFor is how long a kind that is not served counts as absent before it is asked for again.
+	// AbsentFor is how long a kind that is not served counts as absent before the next check.
 	AbsentFor = 30 * time.Second
-	// errorFor is how long a server that did not answer is left alone.
+	// errorFor is how long no request is sent after a server did not answer.
 	errorFor = 2 * RequestLimit
 )
 
-// mapper finds a kind, within RequestLimit. meta.RESTMapper is one; the one of New neither caches nor locks.
+// mapper finds a kind within RequestLimit. A meta.RESTMapper implements it; the one of New neither caches nor locks.
 type mapper interface {
 	RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 }
 
-// Kinds finds out which kinds are served. The nil Kinds serves none.
+// Kinds finds out which kinds are served. A nil Kinds serves none.
 type Kinds struct {
 	mapper mapper
 	clock  clock.PassiveClock
 	live   client.Reader
 	found  *found      // nil in tests
-	marked cache.Cache // what has the label ray.io/cluster; nil in tests
+	marked cache.Cache // objects with the label ray.io/cluster; nil in tests
 	all    cache.Cache // nil in tests
 
 	entries sync.Map // *entry by kind and versions
 }
 
-// entry is what is known of a kind. Its lock is held while the API server is asked, so that there is one request at a time, and a
-// server that hangs holds up nobody who asks for another kind.
+// entry is the state of a kind. Its lock is held during requests, so that there is one at a time, and a hanging server blocks no
+// other kind.
 type entry struct {
 	mu      sync.Mutex
-	version string // empty for not served
-	err     error  // nobody knows
+	version string // empty if not served
+	err     error  // the state is unknown
 	until   time.Time
 }
 
-// NewFixed returns kinds without watches, from a mapper and a reader that are there already, such as those of a fake client.
+// NewFixed returns Kinds without watches that use an existing mapper and reader, for example of a fake client.
 func NewFixed(m mapper, live client.Reader, c clock.PassiveClock) *Kinds {
 	return &Kinds{mapper: m, live: live, clock: c}
 }
 
-// NewWatched is NewFixed with watches of all objects, from a cache.
+// NewWatched is NewFixed with watches of all objects in a cache.
 func NewWatched(m mapper, live client.Reader, watched cache.Cache, c clock.PassiveClock) *Kinds {
 	return &Kinds{mapper: m, live: live, clock: c, marked: watched, all: watched}
 }
 
-// Version returns the first of the versions of the kind that is served, empty for none. An error says that nobody knows right
-// now.
+// Version returns the first served version of the kind, or "" if none is served. An error means that the state is unknown.
 func (k *Kinds) Version(kind schema.GroupKind, versions ...string) (string, error) {
 	if k == nil {
 		return "", nil
@@ -66,7 +65,7 @@ func (k *Kinds) Version(kind schema.GroupKind, versions ...string) (string, erro
 	e := stored.(*entry)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.version != "" || k.clock.Now().Before(e.until) { // what is served stays so
+	if e.version != "" || k.clock.Now().Before(e.until) { // a served kind stays served
 		return e.version, e.err
 	}
 	e.version, e.err = k.ask(kind, versions)

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// soonSynced is how long after its start a watch may be expected to be filled at any moment.
+	// soonSynced is the time after its start in which a watch is expected to sync.
 	soonSynced = 10 * time.Second
-	// syncCheck is how often to look again at what was read in that time.
+	// syncCheck is the interval of repeated reads during that time.
 	syncCheck = time.Second
 )
 
-// Watches starts watches on optional kinds, each once, when they are first needed, and reads their objects. It is one
-// controller's, and safe for concurrent use.
+// Watches starts watches on optional kinds when they are first needed, each once, and reads their objects. It belongs to one
+// controller and is safe for concurrent use.
 type Watches struct {
 	// Kinds are the kinds that can be watched.
 	Kinds *Kinds
-	// Everything watches all objects, not only those that carry the label ray.io/cluster.
+	// Everything watches all objects, not only those with the label ray.io/cluster.
 	Everything bool
-	// Start adds the event handlers of the controller to the watch on a kind. It must not wait for the watch to be filled. Nil
-	// watches nothing, so that all reads go to the API server.
+	// Start adds the controller's event handlers to the watch on a kind. It must not wait for the sync. Nil disables watches, so
+	// that all reads go to the API server.
 	Start func(kind schema.GroupVersionKind, informer cache.Informer) error
 
 	mu      sync.Mutex
@@ -39,7 +39,7 @@ type watch struct {
 	since    time.Time
 }
 
-// Ready reports whether all the kinds are served, and sees to it that they are watched then.
+// Ready reports whether all the kinds are served, and starts to watch them.
 func (w *Watches) Ready(kinds ...schema.GroupVersionKind) (bool, error) {
 	for _, kind := range kinds {
 		version, err := w.Version(kind.GroupKind(), kind.Version)
@@ -53,7 +53,7 @@ func (w *Watches) Ready(kinds ...schema.GroupVersionKind) (bool, error) {
 	return true, nil
 }
 
-// Version is Ready for a kind of which several versions are understood. It returns the first that is served, empty for none.
+// Version is Ready for a kind with several supported versions. It returns the first served one, or "" if there is none.
 func (w *Watches) Version(kind schema.GroupKind, versions ...string) (string, error) {
 	version, err := w.Kinds.Version(kind, versions...)
 	if err != nil || version == "" {
@@ -77,7 +77,7 @@ func (w *Watches) start(kind schema.GroupVersionKind) error {
 	}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
-	// The kind is known, so this makes no request; it only starts what does.
+	// The mapper knows the kind, so this sends no request.
 	informer, err := source.GetInformer(context.Background(), o, cache.BlockUntilSynced(false))
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (w *Watches) source() cache.Cache {
 	}
 }
 
-// Get reads an object of a kind for which Ready was true: from the cache once that is filled, else from the API server, within
-// a few seconds.
+// Get reads an object of a kind for which Ready returned true: from the synced cache, else from the API server within
+// RequestLimit.
 func (w *Watches) Get(ctx context.Context, key client.ObjectKey, o *unstructured.Unstructured) error {
 	if w.Synced(o.GroupVersionKind()) {
 		return w.source().Get(ctx, key, o)
@@ -114,14 +114,14 @@ func (w *Watches) Get(ctx context.Context, key client.ObjectKey, o *unstructured
 	return w.Kinds.live.Get(ctx, key, o)
 }
 
-// Synced reports whether the kind is watched and the cache is filled, so that Get reads from there.
+// Synced reports whether the kind is watched and its cache synced, so that Get reads from the cache.
 func (w *Watches) Synced(kind schema.GroupVersionKind) bool {
 	watch, ok := w.of(kind)
 	return ok && watch.informer.HasSynced()
 }
 
-// Recheck returns how soon to read objects of the kind again that were read before the watch was filled; zero for no need. No event reports
-// changes between that read and the first list. Without the right to list, this is the only way to see changes.
+// Recheck returns when to repeat reads of the kind that were made before its watch was synced; 0 for never. No event reports
+// changes between such a read and the first list. Without the permission to list, repeated reads are the only way to see changes.
 func (w *Watches) Recheck(kind schema.GroupVersionKind) time.Duration {
 	watch, ok := w.of(kind)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 )
 
-// promote makes the new cluster the active one when the Services lead to it.
+// promote makes the pending cluster the active one when both Services select it.
 func (s *step) promote() {
 	if s.serving() && s.in.HeadService == s.in.ServeService {
 		s.makeActive()
@@ -21,20 +21,20 @@ func (s *step) makeActive() {
 	s.plan.After = soon
 }
 
-// serving reports whether a Service leads to the new cluster already.
+// serving reports whether a Service already selects the pending cluster.
 func (s *step) serving() bool {
 	p := s.pendingName()
 	return p != "" && !s.inSteps() && (s.in.HeadService == p || s.in.ServeService == p)
 }
 
-// prepare names a new cluster, or gives one up. The name is saved before there is an object.
+// prepare names a new cluster, or drops one. The name is saved before the object is created.
 func (s *step) prepare() {
 	a := s.active()
 	switch {
-	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress), s.inSteps(): // what changes in steps is a rollback first
+	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress), s.inSteps(): // a change during an incremental upgrade is first a rollback
 		return
 	case s.pendingName() != "" && a != nil && (a.Match == rayservice.Same || s.strands()):
-		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec is that of the active cluster again, or may no longer be followed
+		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec matches the active cluster again, or must not be applied any more
 		return
 	case !s.needsCluster():
 		return
@@ -49,18 +49,18 @@ func (s *step) prepare() {
 	s.plan.After = soon
 }
 
-// strands reports whether the new cluster can never become what the spec asks for, since the strategy was changed to one that makes none.
+// strands reports whether the pending cluster can never match the spec, because the strategy no longer allows a new one.
 func (s *step) strands() bool {
 	p := s.pending()
 	return p != nil && p.Match == rayservice.Different && !s.in.Strategy.NewCluster
 }
 
-// needsCluster reports whether none of the clusters can become what the spec asks for.
+// needsCluster reports whether no existing cluster can match the spec.
 func (s *step) needsCluster() bool {
 	c := s.pending()
 	if c == nil {
 		if s.pendingName() != "" {
-			return false // it is to be made from the spec of now
+			return false // it will be created from the current spec
 		}
 		if c = s.active(); c == nil {
 			return true
@@ -69,7 +69,7 @@ func (s *step) needsCluster() bool {
 	return c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.active() == nil)
 }
 
-// clusters makes and changes the objects. Only a name that is saved is used.
+// clusters creates and changes the objects. It uses only names that are saved.
 func (s *step) clusters() {
 	a, p := s.active(), s.pending()
 	name := s.pendingName()
@@ -87,7 +87,7 @@ func (s *step) clusters() {
 	s.touchUp(name, true)
 }
 
-// touchUp changes what a cluster may get without another one being needed.
+// touchUp changes a cluster where no new one is needed.
 func (s *step) touchUp(name string, resize bool) {
 	switch c := s.live(name); {
 	case c == nil, name == s.plan.Update:
@@ -98,7 +98,7 @@ func (s *step) touchUp(name string, resize bool) {
 	}
 }
 
-// release lets clusters go that are no longer used. One that a Service still leads to stays, unless nobody may use the service.
+// release schedules the deletion of unused clusters. It keeps a cluster that a Service still selects, unless all is set.
 func (s *step) release(all bool) {
 	for _, name := range sortedKeys(s.in.Clusters) {
 		c := s.in.Clusters[name]

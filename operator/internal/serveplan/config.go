@@ -20,13 +20,13 @@ const (
 	defaultName     = "default"
 )
 
-// Config is a configuration of Ray Serve. The zero value is one that is empty.
+// Config is a configuration of Ray Serve. The zero value is empty.
 type Config struct {
 	top          map[string]json.RawMessage
 	applications map[string]any
 }
 
-// ParseConfig reads the text of spec.serveConfigV2, YAML or JSON. Numbers stay what they are.
+// ParseConfig parses spec.serveConfigV2 in YAML or JSON. Numbers keep their form.
 func ParseConfig(text string) (Config, error) {
 	converted, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -38,7 +38,7 @@ func ParseConfig(text string) (Config, error) {
 	}
 	var list []any
 	if raw, given := c.top[keyApplications]; given && json.Unmarshal(raw, &list) != nil {
-		return c, nil //nolint:nilerr // Ray says what is wrong with it
+		return c, nil //nolint:nilerr // Ray reports the error
 	}
 	c.applications = map[string]any{}
 	for _, item := range list {
@@ -56,8 +56,8 @@ func nameOf(app map[string]any) string {
 	return defaultName
 }
 
-// DeployedConfig is the configuration that Ray says it runs: what was deployed of each application, and how Serve was started. Nil stands
-// for what is not known.
+// DeployedConfig returns the configuration that Ray reports: the deployed configuration of each application, and the options with
+// which Serve was started. Nil means unknown.
 func DeployedConfig(applications map[string]json.RawMessage, location, http, grpc json.RawMessage) Config {
 	c := Config{top: map[string]json.RawMessage{}, applications: map[string]any{}}
 	list := []json.RawMessage{}
@@ -71,7 +71,7 @@ func DeployedConfig(applications map[string]json.RawMessage, location, http, grp
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return Config{} // not reached: all of them were decoded
+		return Config{} // not reached: all values were decoded
 	}
 	for key, value := range map[string]json.RawMessage{keyApplications: text, keyLocation: location, keyHTTP: http, keyGRPC: grpc} {
 		if value != nil {
@@ -81,7 +81,7 @@ func DeployedConfig(applications map[string]json.RawMessage, location, http, grp
 	return c
 }
 
-// Capacity is the target capacity that is written in it, in whole percent; 100 for none.
+// Capacity returns the target capacity in the configuration, in whole percent; 100 if there is none.
 func (c Config) Capacity() int32 {
 	var percent *float64
 	if json.Unmarshal(c.top[keyCapacity], &percent) != nil || percent == nil || *percent < 0 || *percent > 100 {
@@ -90,18 +90,18 @@ func (c Config) Capacity() int32 {
 	return int32(*percent + 0.5)
 }
 
-// HTTPOptions is how the HTTP proxies are started with it, as JSON; nil for as by default.
+// HTTPOptions returns the options of the HTTP proxies as JSON; nil for the defaults.
 func (c Config) HTTPOptions() json.RawMessage { return c.top[keyHTTP] }
 
-// Empty reports whether there is no application in it.
+// Empty reports whether the configuration has no applications.
 func (c Config) Empty() bool { return len(c.applications) == 0 }
 
-// Runs reports whether Ray runs this configuration, going by what it says was deployed of each application. A configuration with
-// settings that Ray does not tell of counts as not running.
+// Runs reports whether Ray runs this configuration, according to the deployed applications that it reports. It is false for a
+// configuration with settings that Ray does not report.
 func (c Config) Runs(deployed map[string]json.RawMessage) bool {
 	for key := range c.top {
 		switch key {
-		case keyApplications, keyCapacity, keyLocation, keyHTTP, keyGRPC: // the last three count when Serve starts only
+		case keyApplications, keyCapacity, keyLocation, keyHTTP, keyGRPC: // the last three apply only when Serve starts
 		default:
 			return false
 		}
@@ -118,7 +118,7 @@ func (c Config) Runs(deployed map[string]json.RawMessage) bool {
 	return true
 }
 
-// Body is what is sent to Ray: one line of JSON with sorted keys, and with the capacity if that is not nil.
+// Body returns the JSON for Ray on one line with sorted keys. It includes the capacity unless that is nil.
 func (c Config) Body(capacity *int32) json.RawMessage {
 	top := map[string]json.RawMessage{}
 	maps.Copy(top, c.top)
@@ -127,7 +127,7 @@ func (c Config) Body(capacity *int32) json.RawMessage {
 	}
 	text, err := json.Marshal(top)
 	if err != nil {
-		return json.RawMessage("{}") // not reached: all of it was decoded
+		return json.RawMessage("{}") // not reached: all values were decoded
 	}
 	return text
 }

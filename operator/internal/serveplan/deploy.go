@@ -2,7 +2,7 @@ package serveplan
 
 import "time"
 
-// services leads the Services to the cluster that can take requests.
+// services decides which cluster the Services select.
 func (s *step) services() {
 	p := s.pending()
 	if s.active() != nil {
@@ -23,7 +23,7 @@ func (s *step) services() {
 	}
 }
 
-// configurations sends the configuration of the spec to the cluster that is to have it. In steps, share does so.
+// configurations sends the configuration in the spec to its cluster. During an incremental upgrade, share does so.
 func (s *step) configurations() {
 	if s.inSteps() {
 		return
@@ -36,11 +36,11 @@ func (s *step) configurations() {
 	s.deploy(Deployment{Cluster: s.activeName(), Keep: s.pendingName() != "", Capacity: capacity})
 }
 
-// switchWaits says why the Services may not lead to the new cluster yet; empty if they may. To one of which no Pod takes requests they do so
-// only where nothing is lost by it.
+// switchWaits returns why the Services must not select the new cluster yet; empty if they may. If no Pod of the new cluster serves
+// requests, they may only if nothing is lost by it.
 func (s *step) switchWaits(c *Cluster) string {
 	name, v, a := s.pendingName(), c.Serve, s.active()
-	leftSteps := !s.in.Strategy.Steps && s.of(name).TargetCapacity != nil // an upgrade in steps was left
+	leftSteps := !s.in.Strategy.Steps && s.of(name).TargetCapacity != nil // the strategy was changed during an incremental upgrade
 	switch {
 	case !c.HeadReady || !v.current() || !v.running() || s.due(v):
 		return waitsFor(name, c)
@@ -52,11 +52,11 @@ func (s *step) switchWaits(c *Cluster) string {
 	return ""
 }
 
-// EndpointLag is how long those who keep the endpoints of Services may take to see what the operator has seen: each has watches of its own.
-// A Service that is led to Pods of which they do not know yet has no endpoint at all.
+// EndpointLag is how long the controllers of endpoints may take to see Pods that the operator has seen, since each has its own
+// watches. A Service that is switched to Pods they do not know yet has no endpoints.
 const EndpointLag = 2 * time.Second
 
-// unreachable says why requests to a cluster would not arrive; empty if they would.
+// unreachable returns why requests to a cluster would fail; empty if they would not.
 func (s *step) unreachable(name string, c *Cluster) string {
 	if c.Pods == 0 {
 		return "no Pod of cluster " + name + " takes requests yet"
@@ -68,7 +68,7 @@ func (s *step) unreachable(name string, c *Cluster) string {
 	return ""
 }
 
-// deploy sends a configuration where that is due: the cluster has another one or another capacity, or its head has lost what it had.
+// deploy sends a configuration if necessary: the cluster has another one or another capacity, or its head has lost it.
 func (s *step) deploy(d Deployment) {
 	c := s.live(d.Cluster)
 	if c == nil || !c.HeadReady || !c.Serve.current() || !d.Keep && s.in.ConfigError != "" {
@@ -83,8 +83,8 @@ func (s *step) deploy(d Deployment) {
 	}
 }
 
-// resizes reports whether a cluster with applications has another capacity than it is to have. Of a service without steps the capacity is the
-// user's, unless an upgrade in steps has left it.
+// resizes reports whether the capacity of a cluster with applications has to change. Without incremental upgrades the capacity
+// belongs to the user, unless such an upgrade was abandoned.
 func (s *step) resizes(d Deployment, v Serve) bool {
 	switch {
 	case len(v.Applications) == 0:
@@ -97,7 +97,7 @@ func (s *step) resizes(d Deployment, v Serve) bool {
 	return false
 }
 
-// lost reports whether Ray has nothing of what it accepted. A later configuration whose answer was lost is not there either.
+// lost reports whether Ray has lost the configuration that it accepted.
 func (v Serve) lost() bool {
 	if len(v.Applications) > 0 {
 		return false
@@ -106,7 +106,7 @@ func (v Serve) lost() bool {
 	return err == nil && !c.Empty()
 }
 
-// ownCapacity is the capacity in the configuration that a cluster gets, or keeps.
+// ownCapacity returns the capacity in the configuration that a cluster gets or keeps.
 func (s *step) ownCapacity(keep bool, v Serve) int32 {
 	if !keep {
 		return s.in.Config.Capacity()
@@ -114,10 +114,10 @@ func (s *step) ownCapacity(keep bool, v Serve) int32 {
 	if c, err := ParseConfig(v.Text); v.Known && err == nil {
 		return c.Capacity()
 	}
-	return 100 // what Ray says was deployed does not have it
+	return 100 // the deployed applications do not include it
 }
 
-// due reports whether the configuration of the spec has to be sent: Ray has another one, or has lost it with its head.
+// due reports whether the configuration in the spec has to be sent: Ray has another one, or has lost it with its head.
 func (s *step) due(v Serve) bool {
 	switch {
 	case v.Known && v.Text != s.spec.ServeConfigV2:

@@ -9,88 +9,89 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 )
 
-// Input is what a Plan depends on.
+// Input contains everything that a Plan depends on.
 type Input struct {
-	// Service is the RayService as stored. It is not changed.
+	// Service is the stored RayService. It is not modified.
 	Service *rayv1.RayService
-	// Now is the time.
+	// Now is the current time.
 	Now time.Time
-	// Invalid is what is wrong with the object, in words; empty if nothing is.
+	// Invalid summarizes the broken rules; empty for a valid object.
 	Invalid string
-	// Strategy is how a change of the cluster reaches users.
+	// Strategy is the upgrade strategy.
 	Strategy Strategy
-	// Suffix returns what is random in the name of a cluster.
+	// Suffix returns the random part of a cluster name.
 	Suffix func() string
-	// Clusters are the clusters that belong to the service, used or not, by name.
+	// Clusters are the clusters of the service by name, including unused ones.
 	Clusters map[string]Cluster
-	// HeadService and ServeService are the names of the clusters to which the Services of the service lead; empty while there are none.
+	// HeadService and ServeService are the names of the clusters that the Services of the service select; empty without Services.
 	HeadService, ServeService string
-	// Children is the number of Services, Gateways and HTTPRoutes of the service that are left. It is known while it is being suspended.
+	// Children is the number of remaining Services, Gateways and HTTPRoutes of the service. It is set only during a suspension.
 	Children int
 	// Endpoints is the number of ready endpoints of the serve Services.
 	Endpoints int32
-	// Routing is what was observed of the Gateway API objects, for the strategy with steps.
+	// Routing is the observed state of the Gateway API objects, for incremental upgrades.
 	Routing Routing
-	// Config is the parsed spec.serveConfigV2, and ConfigError what is wrong with it.
+	// Config is the parsed spec.serveConfigV2, and ConfigError its error.
 	Config      Config
 	ConfigError string
-	// Refusals are what the API server refuses of what an earlier plan asked for.
+	// Refusals are rejected writes of an earlier plan.
 	Refusals []string
 }
 
-// Cluster is what was observed of a RayCluster.
+// Cluster is the observed state of a RayCluster.
 type Cluster struct {
-	// Deleting says that it is on its way out, and Made when it was made.
+	// Deleting means that the cluster is being deleted. Made is its creation time.
 	Deleting bool
 	Made     time.Time
-	// Match says how its spec compares with the one that is asked for.
+	// Match is the result of the comparison of its spec with the wanted one.
 	Match rayservice.Match
-	// Resize says that the RayService has asked for other numbers of workers since they were last brought to it.
+	// Resize means that the RayService has changed numbers of workers that are not applied yet.
 	Resize bool
-	// Rebaseline says that its stored hash is that of another operator and has to be written anew.
+	// Rebaseline means that another operator wrote its stored hash, which must be rewritten.
 	Rebaseline bool
-	// HeadReady says that its head Pod is ready.
+	// HeadReady means that its head Pod is ready.
 	HeadReady bool
-	// Pods is the number of Pods that can take requests: ready, and with the label that the Services select.
+	// Pods is the number of Pods that can serve requests: ready, and with the label that the Services select.
 	Pods int
-	// ServingSince is since when there have been such Pods, as far as this process knows; zero while there are none.
+	// ServingSince is since when this process has seen such Pods; zero while there are none.
 	ServingSince time.Time
-	// DeleteAfter is when it is to be deleted; zero if nobody has decided so.
+	// DeleteAfter is when the cluster is deleted; zero if no deletion is scheduled.
 	DeleteAfter time.Time
-	// Status is a copy of its status.
+	// Status is a copy of the cluster's status.
 	Status rayv1.RayClusterStatus
-	// Serve is what Ray Serve on it says.
+	// Serve is the state of Ray Serve on the cluster.
 	Serve Serve
 }
 
-// Serve is the last answer of Ray Serve. The zero value means that it was not asked yet.
+// Serve is the last answer of Ray Serve. The zero value means that it has not been asked yet.
 type Serve struct {
-	// AskedAt is when the question was sent that the fields below answer; zero for none.
+	// AskedAt is when the request for the fields below was sent; zero for none.
 	AskedAt time.Time
-	// Failure is why Serve could not be asked the last time, and FailingSince since when; empty and zero while it answers.
+	// Failure is the error of the last request, and FailingSince the time of the first consecutive failure; empty and zero while
+	// Serve answers.
 	Failure      string
 	FailingSince time.Time
-	// Busy says that a configuration is under way to it, or that the answer is older than the last one.
+	// Busy means that a configuration is being sent, or that the answer is older than the last one sent.
 	Busy bool
 	// Applications by name.
 	Applications map[string]rayv1.AppStatus
-	// Deployed says that it runs the configuration that the spec asks for, as far as it tells.
+	// Deployed means that Serve reports the configuration in the spec.
 	Deployed bool
-	// Capacity is the target capacity in percent; 100 for none.
+	// Capacity is the target capacity in percent; 100 if none is set.
 	Capacity int32
-	// Settled says that every deployment has the replicas that it is to have.
+	// Settled means that every deployment has its target number of replicas.
 	Settled bool
-	// Text is the text of the last configuration from this process that Ray accepted; empty for none. Known says that Ray has no later one.
+	// Text is the last configuration from this process that Ray accepted; empty for none. Known means that Ray has no later one.
 	Text  string
 	Known bool
-	// Refused is why Ray does not accept the configuration; empty if it does or nobody knows.
+	// Refused is why Ray rejects the configuration; empty if it accepts it or the result is unknown.
 	Refused string
 }
 
-// current reports whether the answer is good enough to decide by.
+// current reports whether decisions may use the answer.
 func (s Serve) current() bool { return !s.AskedAt.IsZero() && s.Failure == "" && !s.Busy }
 
-// running reports whether there are applications and all of them serve.
+// running reports whether applications exist and all of them serve.
 func (s Serve) running() bool {
 	if len(s.Applications) == 0 {
 		return false
@@ -103,13 +104,13 @@ func (s Serve) running() bool {
 	return true
 }
 
-// Routing is what was observed of the Gateway and the HTTPRoute.
+// Routing is the observed state of the Gateway and the HTTPRoute.
 type Routing struct {
-	// Missing says that the Gateway API is not served.
+	// Missing means that the Gateway API is not served.
 	Missing bool
-	// Left says that there is a Gateway or an HTTPRoute of the service.
+	// Left means that a Gateway or HTTPRoute of the service exists.
 	Left bool
-	// GatewayState and RouteState are those of the objects; zero for none, so that Weights are nil without an HTTPRoute.
+	// GatewayState and RouteState describe the objects. They are zero without an object, so Weights are nil without an HTTPRoute.
 	rayservice.GatewayState
 	rayservice.RouteState
 }

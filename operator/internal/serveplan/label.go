@@ -6,17 +6,17 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Probe is what is known of the proxy of Ray Serve on a head. The zero value means that it was not asked yet.
+// Probe is the state of the Serve proxy on a head. The zero value means that it has not been asked yet.
 type Probe struct {
-	// AskedAt is when the question was sent that Healthy answers; zero for none.
+	// AskedAt is when the request for Healthy was sent; zero for none.
 	AskedAt time.Time
 	Healthy bool
-	// FailingSince is since when there has been no answer, and FailedAt when the last question without one was sent.
+	// FailingSince is the time of the first consecutive failure, and FailedAt when the last failed request was sent.
 	FailingSince, FailedAt time.Time
 }
 
-// ServeLabel is the value that the label ray.io/serve of a head is to have; empty for the one that it has. A proxy that once did not
-// answer is asked again before its head loses requests: a timeout alone says little.
+// ServeLabel returns the value for the label ray.io/serve of a head; empty to keep the current one. After one failure the proxy is
+// asked again before its head loses requests, because a single timeout says little.
 func ServeLabel(excluded bool, p Probe) string {
 	switch {
 	case excluded:

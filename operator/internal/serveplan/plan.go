@@ -6,42 +6,42 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Plan is what happens next. Its parts can be carried out in any order but for the status, which is saved last; each may be carried out
-// again.
+// Plan is the result of a decision. Its parts can be carried out in any order, except the status, which is saved last. All parts
+// are idempotent.
 type Plan struct {
-	// Create is the name of a cluster to make, with its worker groups at their minimum if FromMinimum says so; empty for none.
+	// Create is the name of a cluster to create, with its worker groups at their minimum if FromMinimum is set; empty for none.
 	Create      string
 	FromMinimum bool
-	// Update is the name of a cluster to bring up to date in place, Resize are those that get other numbers of workers, and Rebaseline
-	// those whose hash is to be written anew.
+	// Update is the name of a cluster to update in place. Resize are clusters with other numbers of workers. Rebaseline are
+	// clusters whose hash has to be rewritten.
 	Update             string
 	Resize, Rebaseline []string
-	// Schedule are clusters that are no longer used, and when to delete them; Delete those that are to be deleted now.
+	// Schedule contains unused clusters with their deletion times; Delete the clusters to delete now.
 	Schedule map[string]time.Time
 	Delete   []string
-	// DeleteChildren says that all Services and the Gateway API objects of the service are to be deleted, and DeleteRouting that the
-	// latter are.
+	// DeleteChildren requests the deletion of all Services and Gateway API objects of the service, DeleteRouting only of the
+	// latter.
 	DeleteChildren, DeleteRouting bool
-	// Services is the name of the cluster to which the Services of the service are to lead; empty leaves them as they are. Serve is that
-	// of the serve Service if it is another; empty if not.
+	// Services is the cluster that the Services have to select; empty keeps the current one. Serve is the cluster for the serve
+	// Service if it differs.
 	Services, Serve string
-	// ClusterServices are clusters that need a Service of their own.
+	// ClusterServices are clusters that need their own serve Service.
 	ClusterServices []string
-	// Gateway asks for the Gateway, and Route for an HTTPRoute with these backends; nil leaves it as it is.
+	// Gateway requests the Gateway, and Route an HTTPRoute with these backends; nil keeps the current one.
 	Gateway bool
 	Route   []Backend
 	// Deploy are configurations to send to Ray.
 	Deploy []Deployment
-	// Watch are the clusters whose Serve is to be asked from now on, and Steady says that nothing is expected to change.
+	// Watch are the clusters whose Serve is polled. Steady means that no change is expected.
 	Watch  []string
 	Steady bool
-	// Label are the clusters whose head is to be labelled by the health of its proxy.
+	// Label are the clusters whose head is labelled by the health of its proxy.
 	Label []string
-	// Status is the new status. Copies of the clusters' statuses in it are up to date.
+	// Status is the new status. Its copies of the clusters' statuses are current.
 	Status rayv1.RayServiceStatuses
-	// TimedOut, Overdue and RollbackImpossible tell of what happened, for events; empty if it did not.
+	// TimedOut, Overdue and RollbackImpossible are the texts of events; empty if they do not apply.
 	TimedOut, Overdue, RollbackImpossible string
-	// After is when to look again even if nothing changes. 0 means not at all.
+	// After is the time until the next reconcile without an event; 0 means none.
 	After time.Duration
 }
 
@@ -54,16 +54,16 @@ type Backend struct {
 // Deployment is a configuration for one cluster.
 type Deployment struct {
 	Cluster string
-	// Keep says that the cluster keeps what it runs, and only its capacity changes.
+	// Keep means that the cluster keeps its configuration, and only its capacity changes.
 	Keep bool
 	// Capacity is the target capacity in percent; nil for none.
 	Capacity *int32
 }
 
-// soon is how long to wait for what follows from the status that is saved with the plan.
+// soon is the delay before the reconcile that follows the saved status.
 const soon = 10 * time.Millisecond
 
-// Next decides what happens next to a RayService that is not being deleted.
+// Next returns the plan for a RayService that is not being deleted.
 func Next(in Input) Plan {
 	s := &step{in: in, spec: &in.Service.Spec}
 	in.Service.Status.DeepCopyInto(&s.plan.Status)
@@ -76,13 +76,13 @@ func Next(in Input) Plan {
 	return s.plan
 }
 
-// step is one decision in the making.
+// step is the state of one decision.
 type step struct {
 	in   Input
 	spec *rayv1.RayServiceSpec
 	st   *rayv1.RayServiceStatuses
 	plan Plan
-	// waits is what an upgrade waits for, in words.
+	// waits describes what an upgrade waits for.
 	waits string
 }
 
@@ -112,7 +112,7 @@ func (s *step) decide() {
 	s.release(false)
 }
 
-// invalid keeps alive what there is: KubeRay stops looking at it.
+// invalid maintains the current clusters; KubeRay stops reconciling them.
 func (s *step) invalid() {
 	s.deploy(Deployment{Cluster: s.activeName(), Keep: true, Capacity: s.st.ActiveServiceStatus.TargetCapacity})
 	s.observe()
@@ -123,7 +123,7 @@ func (s *step) invalid() {
 func (s *step) activeName() string  { return s.st.ActiveServiceStatus.RayClusterName }
 func (s *step) pendingName() string { return s.st.PendingServiceStatus.RayClusterName }
 
-// live returns a cluster that is there and stays; nil for none.
+// live returns an existing cluster that is not being deleted; nil for none.
 func (s *step) live(name string) *Cluster {
 	if c, ok := s.in.Clusters[name]; ok && name != "" && !c.Deleting {
 		return &c
@@ -134,12 +134,13 @@ func (s *step) live(name string) *Cluster {
 func (s *step) active() *Cluster  { return s.live(s.activeName()) }
 func (s *step) pending() *Cluster { return s.live(s.pendingName()) }
 
-// inSteps reports whether there are two clusters between which the traffic moves in steps. Without the old one there is nothing to move.
+// inSteps reports whether traffic moves between two clusters in an incremental upgrade. Without the old cluster there is no
+// traffic to move.
 func (s *step) inSteps() bool {
 	return s.in.Strategy.Steps && s.pendingName() != "" && s.active() != nil
 }
 
-// of is the part of the status about a cluster that is used.
+// of returns the part of the status for a cluster in use.
 func (s *step) of(name string) *rayv1.RayServiceStatus {
 	if name == s.pendingName() {
 		return &s.st.PendingServiceStatus
@@ -147,7 +148,7 @@ func (s *step) of(name string) *rayv1.RayServiceStatus {
 	return &s.st.ActiveServiceStatus
 }
 
-// lookAt asks for a look at a moment; the first one counts.
+// lookAt schedules a reconcile at t; the earliest one counts.
 func (s *step) lookAt(t time.Time) {
 	d := max(t.Sub(s.in.Now), soon)
 	if s.plan.After == 0 || d < s.plan.After {

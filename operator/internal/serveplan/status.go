@@ -12,11 +12,11 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// DashboardPatience is how long a dashboard may be out of reach before the service counts as stalled.
+// DashboardPatience is how long a dashboard may be unreachable before the service counts as stalled.
 const DashboardPatience = 30 * time.Second
 
-// Differs reports whether a status says something new to users. The copies of the clusters' statuses are not worth a write, nor is the
-// time of the last one.
+// Differs reports whether a status has changes for users. It ignores the copies of the clusters' statuses and the time of the last
+// write.
 func Differs(before, after *rayv1.RayServiceStatuses) bool {
 	b, a := before.DeepCopy(), after.DeepCopy()
 	for _, st := range []*rayv1.RayServiceStatuses{b, a} {
@@ -45,8 +45,8 @@ func (s *step) because(kind, reason string) bool {
 	return c != nil && c.Reason == reason
 }
 
-// maxMessage is how much a condition says. The API server refuses a status with a message of more than 32 KiB, and parts of messages come
-// from Ray and from other controllers.
+// maxMessage limits the message of a condition, in bytes. The API server rejects messages above 32 KiB, and parts of messages come
+// from Ray and other controllers.
 const maxMessage = 4 << 10
 
 func (s *step) set(kind string, status metav1.ConditionStatus, reason, message string) {
@@ -67,7 +67,7 @@ func (s *step) remove(kinds ...string) {
 
 const messageInitializing = "the first cluster is being prepared"
 
-// initialize sets the conditions of a service that is new.
+// initialize sets the conditions of a new service.
 func (s *step) initialize() {
 	if len(s.st.Conditions) > 0 || s.in.Invalid != "" {
 		return
@@ -81,12 +81,12 @@ func (s *step) setInvalid() {
 	s.st.NumServeEndpoints = s.in.Endpoints
 }
 
-// timedOut reports whether the service has not come up in time. Only suspending it, or making it anew, helps then.
+// timedOut reports whether the service has exceeded its initializing timeout. Only suspending or recreating it helps then.
 func (s *step) timedOut() bool {
 	return s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceInitializingTimeout)
 }
 
-// timeout gives up when the service has not come up in time.
+// timeout sets the condition when the initializing timeout has passed.
 func (s *step) timeout() {
 	c := meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceReady)
 	limit := initializingTimeout(s.in.Service)
@@ -108,7 +108,7 @@ func (s *step) timeout() {
 	s.st = &s.plan.Status
 }
 
-// observe copies what is known of the clusters. What Serve said last stays while it is not asked.
+// observe copies the observed state of the clusters. Serve's last answer stays while Serve is not polled.
 func (s *step) observe() {
 	for _, name := range []string{s.activeName(), s.pendingName()} {
 		if name == "" {
@@ -133,7 +133,7 @@ func (s *step) observe() {
 	s.plan.Steady = a != nil && s.pendingName() == "" && s.is(rayv1.RayServiceReady) && a.HeadReady && a.Serve.current() && a.Serve.running() && len(s.plan.Deploy) == 0
 }
 
-// conditions says how the service is.
+// conditions sets the conditions of the service.
 func (s *step) conditions() {
 	s.setReady()
 	s.setUpgrade()
@@ -149,7 +149,7 @@ func (s *step) setReady() {
 	case s.is(rayv1.RayServiceReady), s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed) && s.activeName() != "":
 		s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonZeroServeEndpoints, "no Pod takes requests")
 	case s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed), !s.has(rayv1.RayServiceReady):
-		s.remove(rayv1.RayServiceReady) // the time that it has to come up begins anew
+		s.remove(rayv1.RayServiceReady) // restarts the initializing timeout
 		s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializing, messageInitializing)
 	}
 	s.timeout()
@@ -171,7 +171,7 @@ func (s *step) setUpgrade() {
 	}
 }
 
-// setGateway says whether the Gateway leads requests to the service, and where they enter. KubeRay says that nowhere.
+// setGateway reports whether the Gateway routes requests to the service, and its addresses. KubeRay does not report that.
 func (s *step) setGateway() {
 	const kind = rayv1.RayServiceGatewayReady
 	if !s.in.Strategy.Steps || s.timedOut() {
@@ -183,7 +183,7 @@ func (s *step) setGateway() {
 		s.set(kind, metav1.ConditionFalse, rayv1.ReasonGatewayAPIMissing, "the Gateway API is not installed")
 	case !r.GatewayReady:
 		s.set(kind, metav1.ConditionFalse, rayv1.ReasonGatewayNotReady, s.unrouted())
-	case r.Weights != nil && !r.RouteReady && r.RouteRefused == "" && s.is(kind): // each step of an upgrade is looked at anew
+	case r.Weights != nil && !r.RouteReady && r.RouteRefused == "" && s.is(kind): // each step of an upgrade is evaluated again
 	case r.Weights == nil, !r.RouteReady:
 		s.set(kind, metav1.ConditionFalse, rayv1.ReasonHTTPRouteNotAccepted, withReason("the Gateway has not accepted the HTTPRoute yet", r.RouteRefused))
 	case len(r.Addresses) == 0:
@@ -193,7 +193,7 @@ func (s *step) setGateway() {
 	}
 }
 
-// setStalled answers "why does nothing happen". The first reason that is found counts.
+// setStalled reports why the service makes no progress. The first reason counts.
 func (s *step) setStalled() {
 	reason, message := s.stalled()
 	if reason == "" || s.timedOut() {
@@ -226,7 +226,7 @@ func (s *step) stalled() (reason, message string) {
 	return s.overdue()
 }
 
-// stalledServe says what stalls Ray Serve on a cluster; empty if nothing does.
+// stalledServe returns the problem of Ray Serve on a cluster; empty if there is none.
 func (s *step) stalledServe(name string, c *Cluster) (reason, message string) {
 	if c.Serve.Refused != "" {
 		return rayv1.ReasonServeConfigRefused, "Ray Serve on cluster " + name + " does not accept serveConfigV2: " + c.Serve.Refused
@@ -243,11 +243,11 @@ func (s *step) stalledServe(name string, c *Cluster) (reason, message string) {
 	return "", ""
 }
 
-// ProgressDeadline is how long a service that comes up, or its upgrade, may go without a step before it counts as stalled. In an upgrade in
-// steps the interval between steps comes on top. It is the one that Deployments have by default.
+// ProgressDeadline is how long a starting service or an upgrade may make no progress before it counts as stalled. In an
+// incremental upgrade, the interval between steps is added. It equals the default of Deployments.
 const ProgressDeadline = 10 * time.Minute
 
-// overdue finds what takes too long. KubeRay waits in silence.
+// overdue finds operations that take too long. KubeRay does not report them.
 func (s *step) overdue() (reason, message string) {
 	since, limit, what := time.Time{}, ProgressDeadline, ""
 	up, ready := meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceUpgradeInProgress), meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceReady)
@@ -266,7 +266,7 @@ func (s *step) overdue() (reason, message string) {
 	}
 	switch p := s.pending(); {
 	case p == nil && s.pendingName() != "":
-		return "", "" // it is being made
+		return "", "" // the cluster is being created
 	case p != nil:
 		since = later(since, p.Made)
 	}
@@ -294,7 +294,7 @@ func failedApplications(v Serve) string {
 	return joined(list)
 }
 
-// waitsFor says what a cluster lacks to take traffic.
+// waitsFor returns what a cluster lacks to serve traffic.
 func waitsFor(name string, c *Cluster) string {
 	v := c.Serve
 	switch {

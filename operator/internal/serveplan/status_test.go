@@ -134,7 +134,7 @@ func TestGatewayReady(t *testing.T) {
 	})
 }
 
-// TestProgressDeadline tells of what waits for too long, once, and no more when it goes on.
+// TestProgressDeadline reports an overdue wait once, and removes the report when the service makes progress.
 func TestProgressDeadline(t *testing.T) {
 	long := ProgressDeadline + time.Minute
 	overdue := func(s *story) (told int) {

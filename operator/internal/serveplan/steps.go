@@ -11,8 +11,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 )
 
-// rollback finds out whether an upgrade in steps goes back: when the spec is no longer that of the new cluster. It goes back to the old one
-// first even if the spec is not that of the old one either, so that there are never three.
+// rollback decides whether an incremental upgrade goes back, because the spec no longer matches the new cluster. It returns to the
+// old cluster first even if the spec does not match that one either, so that there are never three clusters.
 func (s *step) rollback() {
 	const kind = rayv1.RayServiceRollbackInProgress
 	a, p := s.active(), s.pending()
@@ -21,7 +21,7 @@ func (s *step) rollback() {
 	}
 	forward := !s.inSteps() || a.Match != rayservice.Same && p != nil && p.Match != rayservice.Different
 	switch {
-	case forward != s.is(kind): // as it is already
+	case forward != s.is(kind): // no change
 	case forward:
 		s.remove(kind)
 	case a.Match == rayservice.Same:
@@ -35,7 +35,7 @@ func (s *step) setRollback(why string) {
 	s.set(rayv1.RayServiceRollbackInProgress, metav1.ConditionTrue, rayv1.ReasonDesiredClusterSpecChanged, why)
 }
 
-// upgrade goes one step on with an upgrade in steps, and keeps the Gateway and the HTTPRoute.
+// upgrade performs one step of an incremental upgrade, and maintains the Gateway and the HTTPRoute.
 func (s *step) upgrade() {
 	if !s.in.Strategy.Steps {
 		s.leaveSteps()
@@ -54,12 +54,12 @@ func (s *step) upgrade() {
 		s.move()
 	case s.active() != nil:
 		s.plan.Route = []Backend{{s.activeName(), 100}}
-	case p != nil && p.Pods > 0 && s.in.Routing.Weights != nil: // the old one is gone
+	case p != nil && p.Pods > 0 && s.in.Routing.Weights != nil: // the old cluster is gone
 		s.plan.Route = []Backend{{s.pendingName(), 100}}
 	}
 }
 
-// move carries out the next move of an upgrade in steps.
+// move carries out the next move of an incremental upgrade.
 func (s *step) move() {
 	u := s.state()
 	move := u.Next()
@@ -83,19 +83,19 @@ func (s *step) move() {
 	}
 }
 
-// share gives both clusters what a move gives them.
+// share sets the capacity and traffic of both clusters for a move.
 func (s *step) share(move Move) {
 	if s.pending() != nil {
 		s.plan.Route = []Backend{{s.activeName(), 100 - move.PendingTraffic}, {s.pendingName(), move.PendingTraffic}}
 	}
 	rolling := s.is(rayv1.RayServiceRollbackInProgress)
 	s.deploy(Deployment{Cluster: s.pendingName(), Keep: rolling, Capacity: new(s.first(move.PendingCapacity))})
-	// The configuration of the spec is for the old cluster only if the spec is that of the old cluster in all else.
+	// Send the configuration in the spec to the old cluster only if the rest of the spec matches that cluster.
 	back := rolling && s.active().Match == rayservice.Same
 	s.deploy(Deployment{Cluster: s.activeName(), Keep: !back, Capacity: new(move.ActiveCapacity)})
 }
 
-// obstacle says what a move waits for, also where it is a cluster that cannot be told its capacity; empty if it does not wait.
+// obstacle returns what a move waits for, including a cluster whose capacity cannot be set; empty if it does not wait.
 func (s *step) obstacle(u Upgrade, move Move) string {
 	switch {
 	case move.Waits != "":
@@ -108,7 +108,7 @@ func (s *step) obstacle(u Upgrade, move Move) string {
 	return ""
 }
 
-// first keeps the capacity at which a cluster gets its first configuration at what it was made with.
+// first returns the initial capacity for the first configuration of a cluster, and the given one afterwards.
 func (s *step) first(capacity int32) int32 {
 	p := s.pending()
 	if p != nil && len(p.Serve.Applications) == 0 {
@@ -117,7 +117,7 @@ func (s *step) first(capacity int32) int32 {
 	return capacity
 }
 
-// leaveSteps forgets an upgrade in steps after the strategy was changed.
+// leaveSteps abandons an incremental upgrade after the strategy was changed.
 func (s *step) leaveSteps() {
 	for _, name := range []string{s.activeName(), s.pendingName()} {
 		st := s.of(name)
@@ -125,7 +125,7 @@ func (s *step) leaveSteps() {
 			continue
 		}
 		s.plan.DeleteRouting = true
-		if s.in.Routing.Left { // the status says that there is something to delete until it is gone
+		if s.in.Routing.Left { // the status marks the objects for deletion until they are gone
 			s.lookAt(s.in.Now.Add(suspendCheck))
 			continue
 		}
@@ -137,7 +137,7 @@ func (s *step) leaveSteps() {
 	}
 }
 
-// traffic takes the shares of the traffic from the HTTPRoute.
+// traffic copies the traffic shares from the HTTPRoute to the status.
 func (s *step) traffic() {
 	if s.in.Routing.Weights == nil {
 		return
@@ -155,14 +155,14 @@ func (s *step) traffic() {
 	}
 }
 
-// capacity takes the capacity of a cluster from what Ray says.
+// capacity copies the capacity that Ray reports for a cluster to the status.
 func (s *step) capacity(name string, c *Cluster) {
 	if c.Serve.current() && len(c.Serve.Applications) > 0 {
 		s.of(name).TargetCapacity = new(c.Serve.Capacity)
 	}
 }
 
-// state is the upgrade in steps as it is now.
+// state returns the current state of the incremental upgrade.
 func (s *step) state() Upgrade {
 	o := rayv1.ClusterUpgradeOptions{}
 	if s.spec.UpgradeStrategy != nil && s.spec.UpgradeStrategy.ClusterUpgradeOptions != nil {
@@ -191,12 +191,12 @@ func (s *step) state() Upgrade {
 		u.PendingWaits = s.notReady(s.pendingName(), p, u.PendingCapacity, true)
 	}
 	if u.ActiveServesNothing && !u.PendingServesNothing && a.Match != rayservice.Same {
-		u.Rollback = false // to a cluster that is down, only to leave it again
+		u.Rollback = false // a rollback to a cluster that is down would be followed by another upgrade
 	}
 	return u
 }
 
-// lastShift is when the traffic was moved last; zero if it was not.
+// lastShift returns when traffic was last moved; zero if never.
 func (s *step) lastShift() (last time.Time) {
 	for _, t := range []*metav1.Time{s.st.ActiveServiceStatus.LastTrafficMigratedTime, s.st.PendingServiceStatus.LastTrafficMigratedTime} {
 		if t != nil && t.After(last) {
@@ -206,7 +206,7 @@ func (s *step) lastShift() (last time.Time) {
 	return last
 }
 
-// unasked says why a cluster cannot be told its capacity; empty if it can.
+// unasked returns why the capacity of a cluster cannot be set; empty if it can.
 func (s *step) unasked(name string) string {
 	if c := s.live(name); c != nil && (!c.HeadReady || !c.Serve.current()) {
 		return waitsFor(name, c)
@@ -214,7 +214,7 @@ func (s *step) unasked(name string) string {
 	return ""
 }
 
-// notReady says why a cluster cannot take more traffic; empty if it can.
+// notReady returns why a cluster cannot serve more traffic; empty if it can.
 func (s *step) notReady(name string, c *Cluster, capacity int32, deployed bool) string {
 	v := c.Serve
 	switch {
@@ -226,7 +226,7 @@ func (s *step) notReady(name string, c *Cluster, capacity int32, deployed bool) 
 	return s.unreachable(name, c)
 }
 
-// unrouted says why traffic cannot be moved.
+// unrouted returns why traffic cannot be moved.
 func (s *step) unrouted() string {
 	switch r := s.in.Routing; {
 	case r.Missing:
@@ -243,7 +243,7 @@ func (s *step) unrouted() string {
 	return ""
 }
 
-// withReason adds a reason to a text; an empty one adds nothing.
+// withReason appends a reason to a text unless it is empty.
 func withReason(text, why string) string {
 	if why == "" {
 		return text

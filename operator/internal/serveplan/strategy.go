@@ -7,23 +7,23 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Strategy is how a change of the cluster reaches users.
+// Strategy is the upgrade strategy.
 type Strategy struct {
-	// NewCluster says that a change of the cluster makes another one.
+	// NewCluster means that a change of the cluster creates a new one.
 	NewCluster bool
-	// Steps says that the traffic moves to it in steps. It implies NewCluster.
+	// Steps means an incremental upgrade: traffic moves in steps. It implies NewCluster.
 	Steps bool
 }
 
-// Gates are the settings of the operator that a strategy depends on.
+// Gates are the operator settings on which a strategy depends.
 type Gates struct {
 	// IncrementalUpgrade is the feature gate RayServiceIncrementalUpgrade.
 	IncrementalUpgrade bool
-	// NoZeroDowntime is ENABLE_ZERO_DOWNTIME being false: a RayService that names no strategy is not upgraded.
+	// NoZeroDowntime is set if ENABLE_ZERO_DOWNTIME is false: a RayService without a strategy is not upgraded.
 	NoZeroDowntime bool
 }
 
-// StrategyOf is the strategy of a RayService.
+// StrategyOf returns the strategy of a RayService.
 func StrategyOf(spec *rayv1.RayServiceSpec, g Gates) Strategy {
 	if spec.UpgradeStrategy == nil || spec.UpgradeStrategy.Type == nil {
 		return Strategy{NewCluster: !g.NoZeroDowntime}
@@ -32,10 +32,10 @@ func StrategyOf(spec *rayv1.RayServiceSpec, g Gates) Strategy {
 	return Strategy{NewCluster: steps || *spec.UpgradeStrategy.Type == rayv1.RayServiceNewCluster, Steps: steps}
 }
 
-// DefaultDeletionDelay is how long a cluster is kept that is no longer used, unless the spec says otherwise.
+// DefaultDeletionDelay is the default delay before an unused cluster is deleted.
 const DefaultDeletionDelay = 60 * time.Second
 
-// deletionDelay is how long a cluster is kept that is no longer used.
+// deletionDelay returns the delay before an unused cluster is deleted.
 func deletionDelay(spec *rayv1.RayServiceSpec) time.Duration {
 	if d := spec.RayClusterDeletionDelaySeconds; d != nil && *d >= 0 {
 		return time.Duration(*d) * time.Second
@@ -43,7 +43,7 @@ func deletionDelay(spec *rayv1.RayServiceSpec) time.Duration {
 	return DefaultDeletionDelay
 }
 
-// initializingTimeout is how long the service may take to come up; 0 for as long as it takes.
+// initializingTimeout returns how long the service may take to become ready; 0 means no limit.
 func initializingTimeout(rs *rayv1.RayService) time.Duration {
 	text := rs.Annotations[rayv1.AnnotationInitializingTimeout]
 	if d, err := time.ParseDuration(text); err == nil {

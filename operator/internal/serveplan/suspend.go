@@ -8,15 +8,15 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// suspension goes one step on with a suspension, and reports whether nothing else is to be done. One that has begun is carried out to its
-// end, whatever the spec says meanwhile: half of a service is of no use to anybody.
+// suspension performs the next step of a suspension, and reports whether nothing else has to be done. A suspension that has begun
+// always completes, because half a service is useless.
 func (s *step) suspension() bool {
 	switch {
 	case s.is(rayv1.RayServiceSuspending):
 		s.suspending()
 		return true
 	case s.is(rayv1.RayServiceSuspended) && s.spec.Suspend:
-		s.st.ObservedGeneration = s.in.Service.Generation // an edit is acted upon by the resumption
+		s.st.ObservedGeneration = s.in.Service.Generation // the resumption applies an edit
 		return true
 	case s.is(rayv1.RayServiceSuspended):
 		s.resume()
@@ -39,7 +39,8 @@ func (s *step) suspend() {
 	s.plan.After = soon
 }
 
-// forgetClusters leaves of the status about clusters that there is a Gateway to delete, whatever becomes of the strategy meanwhile.
+// forgetClusters clears the clusters in the status. It keeps the mark that a Gateway has to be deleted, even if the strategy
+// changes.
 func (s *step) forgetClusters() {
 	routed := s.in.Strategy.Steps
 	for _, st := range []*rayv1.RayServiceStatus{&s.st.ActiveServiceStatus, &s.st.PendingServiceStatus} {
@@ -72,7 +73,7 @@ func (s *step) suspending() {
 	s.plan.After = soon
 }
 
-// suspendCheck is how often to see whether everything is gone, besides watching it.
+// suspendCheck is the interval of checks whether all objects are gone, in addition to watches.
 const suspendCheck = 2 * time.Second
 
 func (s *step) setAll(reason, message string) {
@@ -81,7 +82,7 @@ func (s *step) setAll(reason, message string) {
 	}
 }
 
-// resume begins as if the service were new, and so does the time that it has to come up.
+// resume sets the conditions of a new service, and so restarts the initializing timeout.
 func (s *step) resume() {
 	s.set(rayv1.RayServiceSuspended, metav1.ConditionFalse, rayv1.ReasonRayServiceResumed, "the service is resumed")
 	s.remove(rayv1.RayServiceReady, rayv1.RayServiceUpgradeInProgress)

@@ -5,62 +5,62 @@ import (
 	"time"
 )
 
-// Shares are capacity and traffic of the two clusters of an upgrade in steps, in percent. The traffic of both is 100.
+// Shares are capacity and traffic of the two clusters of an incremental upgrade, in percent. The traffic of both adds up to 100.
 type Shares struct{ ActiveCapacity, PendingCapacity, PendingTraffic int32 }
 
 func (s Shares) activeTraffic() int32 { return 100 - s.PendingTraffic }
 
-// Upgrade is an upgrade in steps at one moment. The active cluster is the old one, the pending cluster the new one.
+// Upgrade is the state of an incremental upgrade. The active cluster is the old one, the pending cluster the new one.
 type Upgrade struct {
 	Shares
-	// Surge, Step and Interval are the options of the user: the capacity that is added at once, the traffic that is moved at once, and the
-	// least time between two moves.
+	// Surge, Step and Interval are the user's options: the capacity that is added at once, the traffic that is moved at once, and
+	// the minimum time between two moves.
 	Surge, Step int32
 	Interval    time.Duration
-	// Rollback is the direction: the old cluster takes over again. Otherwise the new one takes over.
+	// Rollback is set if traffic moves back to the old cluster.
 	Rollback bool
-	// Now is the time, and Shifted when the traffic was moved last; zero if it was not.
+	// Now is the current time, and Shifted when traffic was last moved; zero if never.
 	Now, Shifted time.Time
-	// Unrouted says why traffic cannot be moved: the Gateway or the HTTPRoute is not accepted. Empty if it can.
+	// Unrouted is why traffic cannot be moved, because the Gateway or the HTTPRoute is not accepted; empty if it can.
 	Unrouted string
-	// ActiveWaits and PendingWaits say why a cluster cannot take more traffic yet, and empty if it can: all applications run with all
-	// replicas at the capacity of now.
+	// ActiveWaits and PendingWaits are why a cluster cannot serve more traffic yet. They are empty if all applications run with all
+	// replicas at the current capacity.
 	ActiveWaits, PendingWaits string
-	// ServiceWaits says why the old cluster still gets requests, from clients that do not know the Gateway; empty if it does not. It keeps
-	// its last replicas for them.
+	// ServiceWaits is why the old cluster still gets requests from clients that do not use the Gateway; empty if it does not. It
+	// keeps its last replicas for them.
 	ServiceWaits string
-	// PendingDeployed says that the new cluster has the configuration of the spec.
+	// PendingDeployed means that the new cluster has the configuration in the spec.
 	PendingDeployed bool
-	// ActiveServesNothing and PendingServesNothing say that no Pod of the cluster takes requests.
+	// ActiveServesNothing and PendingServesNothing mean that no Pod of the cluster serves requests.
 	ActiveServesNothing, PendingServesNothing bool
-	// PendingHasNoHead says that the head of the new cluster is not ready.
+	// PendingHasNoHead means that the head of the new cluster is not ready.
 	PendingHasNoHead bool
 }
 
-// Move is the next change of an upgrade in steps.
+// Move is the next change of an incremental upgrade.
 type Move struct {
-	// Rule names the rule that decided.
+	// Rule is the name of the rule that decided.
 	Rule string
-	// Shares are to be reached next; those of the Upgrade where nothing changes.
+	// Shares are the next shares; unchanged ones equal those of the Upgrade.
 	Shares
-	// Complete says that the new cluster has all, and RolledBack that the old one has.
+	// Complete means that the new cluster has all traffic and capacity, RolledBack that the old one has.
 	Complete, RolledBack bool
-	// Waits says what the upgrade waits for; empty if it does not.
+	// Waits is what the upgrade waits for; empty if it does not wait.
 	Waits string
-	// After is when to look again even if no watch event comes; zero for never.
+	// After is the time until the next reconcile without an event; 0 for none.
 	After time.Duration
 }
 
-// upgradeRule is one line of an upgrade in steps.
+// upgradeRule is a rule of an incremental upgrade.
 type upgradeRule struct {
 	name string
 	when func(Upgrade) bool
 	move func(Upgrade) Move
 }
 
-// forward and backward are the rules of both directions, in the order in which they are tried. A cluster that alone serves gets everything,
-// without steps: the share of the other one is lost. With KubeRay an upgrade and a rollback wait for ever for a cluster that will not come
-// back.
+// forward and backward are the rules of both directions in the order of their evaluation. If only one cluster serves, it gets all
+// traffic at once, because the share of the other one is lost. In KubeRay, upgrades and rollbacks wait forever for a cluster that
+// does not recover.
 var (
 	forward = slices.Concat([]upgradeRule{
 		{"Complete", newHasAll, complete},
@@ -71,8 +71,8 @@ var (
 		{"RolledBack", oldHasAll, rolledBack},
 		{"FailOverToOld", onlyOldServes, oldTakesAll},
 	}, steps)
-	// steps move traffic and capacity from the cluster that gives to the one that takes over. No cluster loses capacity that it has traffic
-	// for, as it does with KubeRay in a rollback.
+	// steps move traffic and capacity from the giving to the taking cluster. Unlike KubeRay in a rollback, no cluster loses
+	// capacity for which it has traffic.
 	steps = []upgradeRule{
 		{"TakerNotReady", takerNotReady, awaitTaker},
 		{"Unrouted", unrouted, awaitRoute},
@@ -85,8 +85,8 @@ var (
 	}
 )
 
-// Next is the next change: the first rule that applies decides. There is one change at a time, so that each is seen to have its effect before
-// the other cluster loses what it has.
+// Next returns the next change; the first matching rule decides. There is one change at a time, so that its effect is visible
+// before the other cluster loses capacity.
 func (u Upgrade) Next() Move {
 	rules := forward
 	if u.Rollback {
@@ -95,13 +95,14 @@ func (u Upgrade) Next() Move {
 	i := slices.IndexFunc(rules, func(r upgradeRule) bool { return r.when(u) })
 	m := rules[i].move(u)
 	m.Rule = rules[i].name
-	if m.Shares == u.Shares && m.Waits == "" && !m.Complete && !m.RolledBack { // the options of the user lead nowhere
+	if m.Shares == u.Shares && m.Waits == "" && !m.Complete && !m.RolledBack { // the user's options allow no progress
 		m.Waits = "maxSurgePercent or stepSizePercent is 0"
 	}
 	return m
 }
 
-// newHasAll also holds for an old cluster that serves nothing: it has no capacity, and may never say that it has less.
+// newHasAll reports whether the new cluster has everything. An old cluster that serves nothing has no capacity, although it may
+// never report that.
 func newHasAll(u Upgrade) bool {
 	oldIsDone := u.ActiveCapacity == 0 || u.ActiveServesNothing && u.PendingCapacity == 100 && u.ServiceWaits == ""
 	return u.PendingTraffic == 100 && oldIsDone
@@ -120,7 +121,7 @@ func onlyOldServes(u Upgrade) bool { return u.PendingServesNothing && !u.ActiveS
 
 func onlyNewServes(u Upgrade) bool { return u.ActiveServesNothing && !u.PendingServesNothing }
 
-// oldHasToServeAlone leaves alone a new cluster that has no traffic yet: that is how each begins.
+// oldHasToServeAlone ignores a new cluster that has no traffic yet: every upgrade begins like that.
 func oldHasToServeAlone(u Upgrade) bool {
 	return onlyOldServes(u) && (u.PendingTraffic > 0 || u.activeTraffic() > u.ActiveCapacity)
 }
@@ -131,7 +132,7 @@ func failOverToOld(u Upgrade) Move {
 	return m
 }
 
-// oldTakesAll moves the traffic first: the head that has to be asked for more capacity may be away.
+// oldTakesAll moves the traffic first, because the head for the capacity request may be down.
 func oldTakesAll(u Upgrade) Move {
 	m := Move{Shares: u.Shares}
 	if u.PendingTraffic == 0 {
@@ -141,7 +142,7 @@ func oldTakesAll(u Upgrade) Move {
 	return m
 }
 
-// failOverToNew moves the traffic first, as oldTakesAll.
+// failOverToNew moves the traffic first, like oldTakesAll.
 func failOverToNew(u Upgrade) Move {
 	m := Move{Shares: u.Shares, Waits: "the old cluster takes no requests; the new one gets them"}
 	switch {
@@ -155,13 +156,13 @@ func failOverToNew(u Upgrade) Move {
 	return m
 }
 
-// side is one of the clusters in its part of the upgrade.
+// side is the state of one cluster in its role.
 type side struct {
 	capacity, traffic int32
 	waits             string
 }
 
-// taker is the cluster that takes over, and giver the other one.
+// taker returns the taking cluster, and giver the other one.
 func (u Upgrade) taker() side {
 	if u.Rollback {
 		return side{u.ActiveCapacity, u.activeTraffic(), u.ActiveWaits}
@@ -174,7 +175,7 @@ func (u Upgrade) giver() side {
 	return u.taker()
 }
 
-// set is the move to these shares.
+// set returns the move to these shares.
 func (u Upgrade) set(taker, giver, traffic int32) Move {
 	if u.Rollback {
 		return Move{Shares: Shares{ActiveCapacity: taker, PendingCapacity: giver, PendingTraffic: 100 - traffic}}
@@ -184,7 +185,7 @@ func (u Upgrade) set(taker, giver, traffic int32) Move {
 
 func (u Upgrade) wait(text string) Move { return Move{Shares: u.Shares, Waits: text} }
 
-// trafficDue reports whether the cluster that takes over has other traffic than it has capacity for.
+// trafficDue reports whether the traffic of the taking cluster differs from its capacity.
 func trafficDue(u Upgrade) bool { return u.taker().traffic != u.taker().capacity }
 
 func moveTraffic(u Upgrade) Move {
@@ -200,14 +201,14 @@ func unrouted(u Upgrade) bool { return u.Unrouted != "" }
 
 func awaitRoute(u Upgrade) Move { return u.wait(u.Unrouted) }
 
-// serviceBehind keeps the last replicas of the old cluster for the clients of the Service.
+// serviceBehind keeps the last replicas of the old cluster for clients of the Service.
 func serviceBehind(u Upgrade) bool {
 	return !u.Rollback && !trafficDue(u) && u.PendingTraffic == 100 && u.ServiceWaits != ""
 }
 
 func awaitService(u Upgrade) Move { return u.wait(u.ServiceWaits) }
 
-// intervalLeft is what is left of the interval since the last move.
+// intervalLeft returns the rest of the interval since the last move.
 func (u Upgrade) intervalLeft() time.Duration {
 	if u.Shifted.IsZero() {
 		return 0
@@ -215,7 +216,7 @@ func (u Upgrade) intervalLeft() time.Duration {
 	return max(0, u.Interval-u.Now.Sub(u.Shifted))
 }
 
-// connectionsNotDrained also holds back capacity that lost its traffic: data planes learn of weights later than the API server.
+// connectionsNotDrained also keeps capacity that lost its traffic, because data planes learn weights later than the API server.
 func connectionsNotDrained(u Upgrade) bool {
 	return (trafficDue(u) || capacityToSpare(u)) && u.intervalLeft() > 0
 }
@@ -233,7 +234,7 @@ func reduceGiver(u Upgrade) Move {
 	return u.set(t.capacity, max(g.traffic, g.capacity-u.Surge), t.traffic)
 }
 
-// notDeployed does not count in a rollback, since the old cluster keeps its configuration.
+// notDeployed is false in a rollback, since the old cluster keeps its configuration.
 func notDeployed(u Upgrade) bool { return !u.Rollback && !u.PendingDeployed }
 
 func awaitDeployment(u Upgrade) Move { return u.wait("the new cluster has no applications yet") }

@@ -13,23 +13,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// outcome is the label of a metric.
+// outcome is a metric label.
 type outcome string
 
 const (
 	outcomeAllowed outcome = "allowed"
 	outcomeDenied  outcome = "denied"
-	outcomeSkipped outcome = "skipped" // the request is none of the rules' business
-	outcomeFailed  outcome = "failed"  // a fault of ours; the object passed
-	// outcomeTolerated is what would have been denied in another stage.
+	outcomeSkipped outcome = "skipped" // the rules do not apply to the request
+	outcomeFailed  outcome = "failed"  // an internal error; the object passed
+	// outcomeTolerated means that the object would be denied in stage Enforce.
 	outcomeTolerated outcome = "tolerated"
 )
 
-// answer is a response on its way to the metrics and the API server.
+// answer is a response with its values for the metrics.
 type answer struct {
 	response admission.Response
 	outcome  outcome
-	rules    []string // ids of the rules that refused
+	rules    []string // ids of the broken rules
 }
 
 func allow(o outcome, warnings ...string) answer {
@@ -38,10 +38,10 @@ func allow(o outcome, warnings ...string) answer {
 	}}
 }
 
-// handler is one webhook of one kind: what is common to validating and mutating ones.
+// handler is a webhook for one kind; validating and mutating webhooks share it.
 type handler struct {
 	kind    kind
-	name    string // of the metric's label: validate or mutate
+	name    string // value of the metric label: validate or mutate
 	metrics *Metrics
 	handle  func(context.Context, admission.Request) answer
 }
@@ -71,7 +71,7 @@ func (h *handler) answer(ctx context.Context, req admission.Request) answer {
 	}
 	var meta metav1.PartialObjectMetadata
 	if err := json.Unmarshal(req.Object.Raw, &meta); err == nil && meta.DeletionTimestamp != nil {
-		// Whatever is wrong with it, it must be able to lose its finalizers.
+		// An object that is being deleted must be able to lose its finalizers, even if it is invalid.
 		return allow(outcomeSkipped)
 	}
 	return h.handle(ctx, req)

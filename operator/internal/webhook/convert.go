@@ -18,17 +18,17 @@ import (
 	"github.com/raygate/raygate/operator/internal/conversion"
 )
 
-// maxConversionBody is room for a list of a hundred of the largest objects that etcd takes.
+// maxConversionBody has room for a list of a hundred objects of the maximum size in etcd.
 const maxConversionBody = 192 << 20
 
-// converter is the conversion webhook. Reads, lists, garbage collection and the deletion of namespaces wait for it, and no
-// failure policy helps when it fails; so it fails for nothing but what it cannot decode or would destroy.
+// converter is the conversion webhook. Reads, lists, garbage collection and namespace deletions depend on it, and no failure
+// policy applies. So it fails only for objects that it cannot decode or would destroy.
 type converter struct {
 	metrics *Metrics
 }
 
-// ServeHTTP implements http.Handler. A failure to convert is an answer of its own, with HTTP status 200; only what is no
-// ConversionReview gets another one.
+// ServeHTTP implements http.Handler. A failed conversion is a response with HTTP status 200; only an invalid ConversionReview gets
+// another status.
 func (c *converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	review, err := readReview(w, r)
 	if err != nil {

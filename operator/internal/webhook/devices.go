@@ -20,24 +20,24 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Devices is the registry of shared accelerators that the webhooks of Ray objects warn by.
+// Devices contains the registry of shared accelerators for warnings about Ray objects.
 type Devices struct {
-	// Registry is the one of now.
+	// Registry provides the current registry.
 	Registry interface{ Program() *plan.Program }
 	Options  raydevices.Options
-	// Quotas knows the limits of namespaces. Nil means that Pods are not held to any.
+	// Quotas provides the limits of namespaces. Nil means no quotas.
 	Quotas Quotas
 }
 
-// Quotas compares what Pods will take with the limits of a namespace, of which it knows without asking anybody.
+// Quotas compares the demand of Pods with the limits of a namespace, without requests.
 type Quotas interface {
-	// Forecast has a line for each limit that the shares exceed together.
+	// Forecast returns a line for each limit that the shares exceed together.
 	Forecast(p *plan.Program, namespace string, shares []devicequota.Share) []string
 }
 
-// warnings are about Pods that device admission would refuse, and about numbers of Ray that are not those of the devices. They never refuse an object:
-// a registry can change, and a quota be raised. An update that leaves the Pods as they were brings none: autoscalers write replicas all the time. A nil
-// Devices has none.
+// warnings returns warnings about Pods that device admission would reject, and about Ray's numbers that do not match the devices.
+// It never rejects an object, because registries and quotas can change. An update that does not change the Pods causes no
+// warnings: autoscalers write replicas all the time. A nil Devices returns none.
 func (d *Devices) warnings(k kind, req admission.Request) []string {
 	if d == nil {
 		return nil
@@ -64,7 +64,7 @@ func (d *Devices) warnings(k kind, req admission.Request) []string {
 	return texts
 }
 
-// withoutFacts is the object as its user wrote it. What the operator has stored in it may be of before a change.
+// withoutFacts returns the object as the user wrote it. Facts that the operator stored may be outdated.
 func withoutFacts(k kind, raw []byte) (validation.Object, error) {
 	obj, err := k.decode(raw)
 	if rc, ok := obj.(*rayv1.RayCluster); ok && err == nil {
@@ -82,7 +82,8 @@ func samePods(k kind, obj validation.Object, stored []byte) bool {
 	return err == nil && reflect.DeepEqual(raydevices.Groups(before), raydevices.Groups(obj))
 }
 
-// forecast is about limits of quotas that the Ray Pods exceed which the object asks for at least. Groups whose Pods are refused anyway take nothing.
+// forecast warns of limits that the object's Ray Pods exceed even at their minimum. Groups whose Pods are rejected anyway are
+// ignored.
 func (d *Devices) forecast(program *plan.Program, namespace string, obj runtime.Object) []string {
 	if d.Quotas == nil {
 		return nil
@@ -96,8 +97,8 @@ func (d *Devices) forecast(program *plan.Program, namespace string, obj runtime.
 	return d.Quotas.Forecast(program, namespace, shares)
 }
 
-// keepFacts puts back what the operator has stored for the autoscaler and an update is about to drop: client-side apply and replace send whole lists.
-// The operator's own updates pass, by which it takes back what is not needed.
+// keepFacts restores the operator's facts for the autoscaler that an update would drop: client-side apply and replace send whole
+// lists. The operator's own updates are not changed.
 func keepFacts(k kind, req admission.Request) []jsonpatch.Operation {
 	if k.Kind != "RayCluster" || req.Operation != admissionv1.Update || !bytes.Contains(req.OldObject.Raw, []byte(devicefacts.Manager)) || managerOf(req) == devicefacts.Manager {
 		return nil
@@ -118,7 +119,7 @@ func keepFacts(k kind, req admission.Request) []jsonpatch.Operation {
 	return devicefacts.Restore(was, is)
 }
 
-// managerOf is the field manager of the request. Options of updates and patches have it in the same place.
+// managerOf returns the field manager of the request. Options of updates and patches have the same field.
 func managerOf(req admission.Request) string {
 	var o metav1.UpdateOptions
 	if err := json.Unmarshal(req.Options.Raw, &o); err != nil {

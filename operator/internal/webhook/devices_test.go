@@ -23,8 +23,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// TestDeviceWarnings: whoever writes a cluster is warned of devices, people and tools such as those of GitOps, and nobody is refused. Who changes nothing about
-// the Pods, as an autoscaler that writes replicas, is not. Many warnings are cut short.
+// TestDeviceWarnings: writes of a cluster by users and by tools such as GitOps return warnings about devices and are never
+// rejected. Writes that do not change the Pods, such as replicas of an autoscaler, return none. Many warnings are cut short.
 func TestDeviceWarnings(t *testing.T) {
 	p, err := load.Registry(shipped.HAMi)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package webhook answers the API server's calls about ray.io objects: it validates, fills documented defaults, keeps what
-// an old client is about to lose, and converts between versions.
+// Package webhook serves the webhooks for ray.io objects: it validates, sets documented defaults, keeps fields that an old client
+// would lose, and converts between versions.
 //
-// It is an adapter. Rules are in pkg/validation, conversion is in operator/internal/conversion. Nothing here asks the API
-// server anything, so the webhooks are served by every replica and before any cache is filled. An installation without
-// them loses nothing but early answers: the CRDs hold what CEL can say, and the controllers check every object again. For
-// the same reason a fault of our own lets an object pass, with a warning, rather than stop all work on it.
+// It is an adapter. Rules are in pkg/validation, conversion is in operator/internal/conversion. Nothing here calls the API server,
+// so every replica serves the webhooks before any cache is synced. Without them an installation loses only early feedback: CRDs
+// contain the CEL rules, and controllers check every object again. For that reason an internal error lets an object pass with a
+// warning instead of blocking all writes.
 package webhook

@@ -7,8 +7,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// kind is what the handlers know about one of the four. Each has a webhook of its own in the manifests, so that one can be
-// turned off.
+// kind contains the checks of one kind. Each kind has its own webhook in the manifests, so that it can be disabled.
 type kind struct{ validation.Checks }
 
 func allKinds() []kind {
@@ -27,23 +26,23 @@ func (k kind) decode(raw []byte) (validation.Object, error) {
 	return obj, nil
 }
 
-// validate checks a new object; before is empty on create.
+// validate validates a new object. before is the old object; empty on create.
 func (k kind) validate(obj validation.Object, before []byte, o validation.Options) validation.Verdict {
-	// Written through v1alpha1 an object arrives without the defaults of fields that only v1 has.
+	// Objects that were written through v1alpha1 lack the defaults of fields that only v1 has.
 	k.SetDefaults(obj)
 	if len(before) == 0 {
 		return k.Create(obj, o)
 	}
 	was, err := k.decode(before)
 	if err != nil {
-		// What is stored cannot be read; whatever replaces it can only be better.
+		// The stored object cannot be decoded; any new version is at least as good.
 		return k.Create(obj, o)
 	}
 	k.SetDefaults(was)
 	return k.Update(obj, was, o)
 }
 
-// defaulted returns the object as its Go type writes it, without and with defaults.
+// defaulted returns the JSON of the object's Go type, without and with defaults.
 func (k kind) defaulted(raw []byte) (plain, filled []byte, err error) {
 	obj, err := k.decode(raw)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts what the webhooks answer. Latencies are those of controller-runtime, by path. Its zero value is not usable.
+// Metrics counts the answers of the webhooks. controller-runtime measures latencies by path. The zero value is not usable.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	refusals *prometheus.CounterVec
@@ -29,7 +29,7 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Collectors are what is to be registered.
+// Collectors returns the collectors to register.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.refusals, m.converts}
 }
@@ -42,7 +42,7 @@ func (m *Metrics) admitted(webhook, kind, operation string, a answer) {
 }
 
 func (m *Metrics) converted(version string, objects int, ok bool) {
-	// The version is the caller's text; a label must not be.
+	// The version comes from the caller and must not become a label value.
 	if version != hubVersion && version != oldVersion {
 		version = "unknown"
 	}

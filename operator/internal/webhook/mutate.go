@@ -17,10 +17,9 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// mutate adds what is missing and changes nothing that is there: first what an old client is about to lose, then the
-// defaults that the CRD documents. The API server has filled the latter in itself for clients of v1, so that this answers
-// with an empty patch; the schema of v1alpha1 does not know them all. Adding only is what makes it idempotent and
-// indifferent to the order of webhooks.
+// mutate adds missing fields and changes no existing ones: first those that an old client would lose, then the defaults that the
+// CRD documents. For clients of v1 the API server has set the defaults, so the patch is empty; the schema of v1alpha1 does not
+// have all of them. Because it only adds, it is idempotent and independent of the order of webhooks.
 func mutate(k kind) func(context.Context, admission.Request) answer {
 	return func(_ context.Context, req admission.Request) answer {
 		obj := map[string]any{}
@@ -55,7 +54,7 @@ func mutate(k kind) func(context.Context, admission.Request) answer {
 	}
 }
 
-// onlyDefaults is the object with nothing but defaults in the fields that only v1 has; nil when it cannot be read.
+// onlyDefaults returns the object with only defaults in the fields that only v1 has; nil if it cannot be decoded.
 func onlyDefaults(k kind, obj map[string]any) map[string]any {
 	common := runtime.DeepCopyJSON(obj)
 	conversion.Common(common)
@@ -74,12 +73,12 @@ func onlyDefaults(k kind, obj map[string]any) map[string]any {
 	return out
 }
 
-// undecodable cannot happen: the API server encoded what it sent.
+// undecodable is not reached: the API server encoded the object.
 func undecodable(err error) answer {
 	return allow(outcomeFailed, report.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), report.MaxWarning))
 }
 
-// fromOldClient reports whether the client wrote another version than the one that the webhook was sent.
+// fromOldClient reports whether the client used another version than the one sent to the webhook.
 func fromOldClient(req admission.Request) bool {
 	return req.RequestKind != nil && req.RequestKind.Version != hubVersion
 }
@@ -92,12 +91,12 @@ func restoreWarning(restored []jsonpatch.Operation) string {
 	return report.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), report.MaxWarning)
 }
 
-// missingDefaults compares the object as its Go type writes it without and with defaults, so that what the type adds by
-// itself cancels out, and keeps what the object itself does not have. obj is the object, with what was restored.
+// missingDefaults compares the JSON of the object's Go type without and with defaults, so that additions of the type itself cancel
+// out. It returns the defaults that obj lacks. obj is the object with restored fields.
 func missingDefaults(k kind, raw []byte, obj map[string]any) []jsonpatch.Operation {
 	plain, filled, err := k.defaulted(raw)
 	if err != nil {
-		return nil // it cannot be read as its type; the validating webhook and the controller say so
+		return nil // the validating webhook and the controller report the error
 	}
 	defaults, err := jsonpatch.CreatePatch(plain, filled)
 	if err != nil {
@@ -110,7 +109,7 @@ func missingDefaults(k kind, raw []byte, obj map[string]any) []jsonpatch.Operati
 	})
 }
 
-// lookup returns what a JSON pointer points at, nil for nothing.
+// lookup resolves a JSON pointer; nil if there is no value.
 func lookup(obj map[string]any, pointer string) any {
 	p, err := jsonpointer.New(pointer)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a webhook validates, and what it leaves alone.
+// Requests that a webhook validates, and those that it skips.
 
 const elsewhere = "rayVersion: 2.52.0, managedBy: kueue.x-k8s.io/multikueue"
 

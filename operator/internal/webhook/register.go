@@ -20,15 +20,15 @@ var (
 	oldVersion = rayv1alpha1.GroupVersion.Version
 )
 
-// ConvertPath is where the conversion webhook is served.
+// ConvertPath is the path of the conversion webhook.
 const ConvertPath = "/convert"
 
-// ValidatePath is where objects of the kind are validated, the same as KubeRay's.
+// ValidatePath returns the path of the validating webhook of the kind, the same as KubeRay's.
 func ValidatePath(kind string) string {
 	return "/validate-ray-io-v1-" + strings.ToLower(kind)
 }
 
-// MutatePath is where objects of the kind get what they lack. Kinds that have v1 only have no such path.
+// MutatePath returns the path of the mutating webhook of the kind. Kinds that exist only in v1 have none.
 func MutatePath(kind string) string {
 	return "/mutate-ray-io-v1-" + strings.ToLower(kind)
 }
@@ -38,7 +38,7 @@ type Registrar interface {
 	Register(path string, hook http.Handler)
 }
 
-// Register puts all webhooks on the server. Without devices they know no registry.
+// Register registers all webhooks. devices may be nil.
 func Register(server Registrar, o validation.Options, stage Stage, m *Metrics, devices *Devices) {
 	server.Register(ConvertPath, &converter{metrics: m})
 	kinds := allKinds()

@@ -21,9 +21,8 @@ import (
 	"github.com/raygate/raygate/operator/config/crd"
 )
 
-// hubSchema is the schema of v1 of a kind, with its CEL rules. The API server asks it about writes through v1 alone: of a write
-// through v1alpha1 it validates what the client sent, and not what conversion makes of it, such as the preserved fields, which a
-// client can put anything into.
+// hubSchema is the v1 schema of a kind with its CEL rules. The API server applies it only to writes through v1. For writes through
+// v1alpha1 it validates the client's version, not the result of the conversion, whose preserved fields a client can forge.
 type hubSchema struct {
 	structural *structuralschema.Structural
 	keywords   crdvalidation.SchemaValidator
@@ -51,7 +50,7 @@ func newHubSchema(kind string) (*hubSchema, error) {
 	return s, nil
 }
 
-// lazySchemas returns the schema of a kind, which is compiled when it is asked for first.
+// lazySchemas returns the schema of a kind and compiles it on first use.
 func lazySchemas(kinds []kind) func(kind string) (*hubSchema, error) {
 	schemas := map[string]func() (*hubSchema, error){}
 	for _, k := range kinds {
@@ -60,8 +59,8 @@ func lazySchemas(kinds []kind) func(kind string) (*hubSchema, error) {
 	return func(kind string) (*hubSchema, error) { return schemas[kind]() }
 }
 
-// validate returns what the API server would say of the same write through v1. The status is none of the client's. Updates ratchet
-// as in the API server; before is empty on create.
+// validate returns the errors that the API server would return for the same write through v1. It ignores the status, which clients
+// cannot write. Updates ratchet as in the API server; before is empty on create.
 func (s *hubSchema) validate(ctx context.Context, after, before []byte) (field.ErrorList, error) {
 	obj, err := s.decode(after)
 	if err != nil {
@@ -84,7 +83,7 @@ func (s *hubSchema) validate(ctx context.Context, after, before []byte) (field.E
 	return s.withRules(ctx, errs, obj, was, cel.WithRatcheting(correlated)), nil
 }
 
-// withRules asks the CEL rules of an object that has the form of the schema, as they cannot be asked of others.
+// withRules applies the CEL rules. They require an object that matches the schema.
 func (s *hubSchema) withRules(ctx context.Context, errs field.ErrorList, obj, was map[string]any, options ...cel.Option) field.ErrorList {
 	if len(errs) > 0 || s.rules == nil {
 		return errs

@@ -7,20 +7,20 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Stage says what becomes of objects that break a rule. A new installation, or one with many old objects, can look first
-// and refuse later. It changes answers only: the same requests arrive, and the same are counted.
+// Stage decides what happens to objects that break a rule. A new installation, or one with many old objects, can start with
+// warnings and enforce later. The stage changes only the answers, not the checks or the metrics.
 type Stage string
 
 const (
-	// StageEnforce refuses them.
+	// StageEnforce rejects them.
 	StageEnforce Stage = "Enforce"
-	// StageWarn lets them pass and tells the client what is wrong.
+	// StageWarn admits them and returns warnings.
 	StageWarn Stage = "Warn"
-	// StageAudit lets them pass in silence. What would have been said is in the audit log and the metrics.
+	// StageAudit admits them without warnings. The audit log and the metrics contain the problems.
 	StageAudit Stage = "Audit"
 )
 
-// ParseStage reads the name of a stage in any case; the empty text is StageEnforce.
+// ParseStage parses the name of a stage, ignoring case; empty means StageEnforce.
 func ParseStage(text string) (Stage, error) {
 	if text == "" {
 		return StageEnforce, nil
@@ -33,10 +33,10 @@ func ParseStage(text string) (Stage, error) {
 	return "", fmt.Errorf("%q is no stage; use %s, %s or %s", text, StageEnforce, StageWarn, StageAudit)
 }
 
-// auditKey is the annotation of audit events; the API server puts the name of the webhook before it.
+// auditKey is the annotation of audit events; the API server prefixes it with the name of the webhook.
 const auditKey = "would-refuse"
 
-// soften turns the answer that enforces into what the stage makes of it.
+// soften converts the answer of StageEnforce to that of the stage.
 func (s Stage) soften(a answer, v validation.Verdict) answer {
 	switch s {
 	case StageWarn:

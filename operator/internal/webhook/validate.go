@@ -18,7 +18,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// validator is what the validating webhook of a kind asks.
+// validator is the validating webhook of a kind.
 type validator struct {
 	kind    kind
 	options validation.Options
@@ -28,10 +28,10 @@ type validator struct {
 	devices *Devices
 }
 
-// handle answers with every error at once, each at its field.
+// handle returns all errors at once, each with its field.
 func (w *validator) handle(ctx context.Context, req admission.Request) answer {
 	v, mine := w.verdict(req)
-	if fromOldClient(req) && (len(v.Errors) == 0 || v.Errors[0].Origin == "") { // the schema names the field that cannot be read
+	if fromOldClient(req) && (len(v.Errors) == 0 || v.Errors[0].Origin == "") { // the schema reports the field that cannot be decoded
 		if errs := w.bySchema(ctx, req); len(errs) > 0 {
 			v.Errors = errs
 		}
@@ -46,7 +46,7 @@ func (w *validator) handle(ctx context.Context, req admission.Request) answer {
 	return w.stage.soften(a, v)
 }
 
-// verdict is that of the rules. It is not ours to give on an object that another controller looks after.
+// verdict applies the rules. mine is false for an object that another controller manages.
 func (w *validator) verdict(req admission.Request) (v validation.Verdict, mine bool) {
 	obj, err := w.kind.decode(req.Object.Raw)
 	if err != nil {
@@ -58,14 +58,14 @@ func (w *validator) verdict(req admission.Request) (v validation.Verdict, mine b
 	return w.kind.validate(obj, req.OldObject.Raw, about(req, w.options, w.clock.Now())), true
 }
 
-// handsOver reports whether the object was ours before the update.
+// handsOver reports whether this operator managed the object before the update.
 func (w *validator) handsOver(req admission.Request) bool {
 	was, err := w.kind.decode(req.OldObject.Raw)
 	return err == nil && !validation.ManagedElsewhere(was)
 }
 
-// unreadable is the verdict on an object that the schema has accepted and that holds texts which no program can read, such as
-// quantities. An update does not bring that in when what is stored cannot be read either, in the same way.
+// unreadable returns the verdict on an object that matches the schema but cannot be decoded, for example because of an invalid
+// quantity. If the stored object has the same error, the update is not its cause and gets a warning.
 func unreadable(k kind, err error, before []byte) validation.Verdict {
 	problem := field.ErrorList{field.Invalid(nil, field.OmitValueType{}, "cannot be read: "+err.Error())}
 	if len(before) > 0 {
@@ -76,7 +76,7 @@ func unreadable(k kind, err error, before []byte) validation.Verdict {
 	return validation.Verdict{Errors: problem}
 }
 
-// bySchema is what the API server says of a write through v1.
+// bySchema returns the errors of the v1 schema.
 func (w *validator) bySchema(ctx context.Context, req admission.Request) field.ErrorList {
 	schema, err := w.schemas(w.kind.Kind)
 	var errs field.ErrorList
@@ -84,14 +84,14 @@ func (w *validator) bySchema(ctx context.Context, req admission.Request) field.E
 		errs, err = schema.validate(ctx, req.Object.Raw, req.OldObject.Raw)
 	}
 	if err != nil {
-		// A fault of this program, which must not stop writes; the controller looks at the object again.
+		// An internal error must not block writes; the controller validates the object again.
 		klog.FromContext(ctx).Error(err, "Validating a write through an old version by the schema of v1")
 		return nil
 	}
 	return errs
 }
 
-// about adds what only the request tells: when it came, and in which version of the API.
+// about adds the facts of the request: its time and its API version.
 func about(req admission.Request, o validation.Options, now time.Time) validation.Options {
 	o.Now = now
 	if fromOldClient(req) {
@@ -132,7 +132,7 @@ func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string
 	return a
 }
 
-// warningTexts are "path: text (rule)", few and short enough to reach the user whole.
+// warningTexts formats warnings as "path: text (rule)", short enough that the API server does not cut them.
 func warningTexts(warnings field.ErrorList) []string {
 	violations := validation.Violations(warnings)
 	var texts []string

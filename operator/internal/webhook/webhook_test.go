@@ -366,7 +366,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// A fault of ours must not stop work on objects, and a misdirected request must be told.
+// An internal error must not block writes of objects, and a misdirected request must return an error.
 func TestWebhookThatCannotAnswer(t *testing.T) {
 	metrics := NewMetrics()
 	faulty := &admission.Webhook{Handler: &handler{kind: allKinds()[0], name: "validate", metrics: metrics, handle: func(context.Context, admission.Request) answer { panic("boom") }}}

@@ -19,12 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Cache is the informer cache of one process. It shows the store as it was some time ago: each change arrives when the caller of NewCache says, for
-// each kind in the order of the changes.
+// Cache is the informer cache of one process. It lags behind the store: each change arrives when the caller of NewCache decides,
+// in order within each kind.
 type Cache struct {
 	store *Store
 	by    map[schema.GroupKind]cache.ByObject
-	// later has a function called after the delay of a watch of a kind.
+	// later schedules a function after the watch delay of a kind.
 	later func(kind schema.GroupKind, deliver func())
 
 	mu        sync.Mutex
@@ -32,14 +32,14 @@ type Cache struct {
 	informers map[watched]*informer
 }
 
-// watched is a kind as a watch gets it: whole, or its metadata alone.
+// watched is a kind in a watch: full objects or only metadata.
 type watched struct {
 	kind     schema.GroupKind
 	metadata bool
 }
 
-// NewCache returns a cache that holds of each kind what byObject says. later is called with each change that a kind's watch sends and calls deliver
-// when it arrives; it must keep the order within a kind and must not call deliver at once.
+// NewCache returns a cache that filters and transforms each kind by byObject. later is called with each change of a kind and must
+// call deliver when the change arrives. It must keep the order within a kind and must not call deliver at once.
 func NewCache(store *Store, byObject map[client.Object]cache.ByObject, later func(kind schema.GroupKind, deliver func())) *Cache {
 	c := &Cache{store: store, by: map[schema.GroupKind]cache.ByObject{}, later: later, informers: map[watched]*informer{}}
 	for o, by := range byObject {
@@ -56,7 +56,7 @@ func (c *Cache) Stop() {
 	c.stopped = true
 }
 
-// informer is what the cache knows of one kind.
+// informer is the cache of one kind.
 type informer struct {
 	cache    *Cache
 	kind     schema.GroupKind
@@ -68,7 +68,7 @@ type informer struct {
 	indices  map[string]client.IndexerFunc
 }
 
-// changed is called by the store.
+// changed handles a change of the store.
 func (c *Cache) changed(ch Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +93,7 @@ func (i *informer) selects(o client.Object) bool {
 	return i.by.Label == nil || i.by.Label.Matches(labels.Set(o.GetLabels()))
 }
 
-// deliver takes a change over and tells the handlers. A nil next is an object that is gone, of which last was the last version.
+// deliver applies a change and notifies the handlers. A nil next means a deleted object whose last version was last.
 func (i *informer) deliver(key types.NamespacedName, next, last client.Object) {
 	c := i.cache
 	c.mu.Lock()
@@ -141,7 +141,7 @@ func (i *informer) transformed(o client.Object) client.Object {
 	return out.(client.Object)
 }
 
-// informer returns that of a kind and starts its watch with all there is; the caller holds no lock.
+// informer returns the informer of a kind and fills a new one from the store. The caller must hold no lock.
 func (c *Cache) informer(gk schema.GroupKind, gvk schema.GroupVersionKind, metadata bool) *informer {
 	c.store.mu.Lock()
 	defer c.store.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *Cache) Get(_ context.Context, key client.ObjectKey, o client.Object, _ 
 	return nil
 }
 
-// List implements client.Reader. Field selectors are those of indices.
+// List implements client.Reader. It supports the field selectors of indices.
 func (c *Cache) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)
@@ -221,7 +221,7 @@ func listedKind(s *Store, list client.ObjectList) (schema.GroupVersionKind, erro
 	return gvk, nil
 }
 
-// indexed reports whether an object has the value of an index that the field selector asks for.
+// indexed reports whether an index of the object has the value in the field selector.
 func (i *informer) indexed(o client.Object, opts *client.ListOptions) (bool, error) {
 	if opts.FieldSelector == nil {
 		return true, nil
@@ -252,7 +252,7 @@ func (c *Cache) GetInformer(_ context.Context, o client.Object, _ ...cache.Infor
 	return &registered{informer: c.of(o)}, nil
 }
 
-// GetInformerForKind implements cache.Informers. Nobody calls it.
+// GetInformerForKind implements cache.Informers. It is not used.
 func (c *Cache) GetInformerForKind(context.Context, schema.GroupVersionKind, ...cache.InformerGetOption) (cache.Informer, error) {
 	return nil, fmt.Errorf("the model of the API server has no informers by name of their kind")
 }
@@ -266,7 +266,7 @@ func (c *Cache) Start(context.Context) error { return nil }
 // WaitForCacheSync implements cache.Informers.
 func (c *Cache) WaitForCacheSync(context.Context) bool { return true }
 
-// registered is an informer as its users see it. cache.Informer has the methods that nobody calls.
+// registered is the informer that users get. The embedded cache.Informer provides methods that are never called.
 type registered struct {
 	informer *informer
 	cache.Informer
@@ -302,7 +302,7 @@ func (r *registered) AddEventHandlerWithOptions(h toolscache.ResourceEventHandle
 // HasSynced implements cache.Informer.
 func (r *registered) HasSynced() bool { return true }
 
-// synced is a registration whose handler has seen all there was.
+// synced is a registration whose handler has received all initial objects.
 type synced struct {
 	toolscache.ResourceEventHandlerRegistration
 }

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Collect is one round of the garbage collector: it deletes objects whose owners are all gone, and goes on with deletions in the foreground. It
-// reports whether it did anything, after which another round may find more.
+// Collect runs one round of the garbage collector: it deletes objects whose owners are all gone and continues foreground
+// deletions. It reports whether it changed anything; then another round may find more.
 func (s *Store) Collect() bool {
 	const actor = "garbage-collector"
 	alive, deleting := map[types.UID]bool{}, map[types.UID]bool{}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Change is one change of an object. Old is nil for one that was created, New for one that is gone. Neither must be changed.
+// Change is one change of an object. Old is nil for a created object, New for a deleted one. Neither may be modified.
 type Change struct {
 	Kind schema.GroupKind
 	// Actor made the change.
@@ -30,7 +30,7 @@ type Change struct {
 	Old, New client.Object
 }
 
-// Object is the newer of the two.
+// Object returns New, or Old for a deleted object.
 func (c Change) Object() client.Object {
 	if c.New != nil {
 		return c.New
@@ -55,7 +55,7 @@ func NewStore(scheme *runtime.Scheme, now func() time.Time) *Store {
 	return &Store{scheme: scheme, now: now, kinds: map[schema.GroupKind]map[types.NamespacedName]client.Object{}, counters: map[string]int{}}
 }
 
-// Watch has a function called with each change from now on, in their order. It must not call the store.
+// Watch calls f with each later change, in order. f must not call the store.
 func (s *Store) Watch(f func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func resource(gk schema.GroupKind) schema.GroupResource {
 	return schema.GroupResource{Group: gk.Group, Resource: strings.ToLower(gk.Kind) + "s"}
 }
 
-// find returns a stored object; the caller holds the lock.
+// find returns a stored object. The caller holds the lock.
 func (s *Store) find(gk schema.GroupKind, key types.NamespacedName) (client.Object, error) {
 	if o := s.kinds[gk][key]; o != nil {
 		return o, nil
@@ -97,14 +97,14 @@ func (s *Store) find(gk schema.GroupKind, key types.NamespacedName) (client.Obje
 	return nil, apierrors.NewNotFound(resource(gk), key.Name)
 }
 
-// Find returns an object, nil if there is none. It must not be changed.
+// Find returns an object, or nil if there is none. It must not be modified.
 func (s *Store) Find(gk schema.GroupKind, key types.NamespacedName) client.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kinds[gk][key]
 }
 
-// All returns the objects of a kind, sorted by name. They must not be changed.
+// All returns the objects of a kind, sorted by name. They must not be modified.
 func (s *Store) All(gk schema.GroupKind) []client.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Store) all(gk schema.GroupKind) []client.Object {
 	return list
 }
 
-// Kinds are those of which there was ever an object, sorted.
+// Kinds returns all kinds that ever had an object, sorted.
 func (s *Store) Kinds() []schema.GroupKind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,14 +134,14 @@ func (s *Store) Kinds() []schema.GroupKind {
 	return list
 }
 
-// count is the next number of a name; the caller holds the lock. Numbers of one name do not depend on what happens to others, so that a history
-// without one of its steps still has the same names.
+// count returns the next number for a name. The caller holds the lock. Numbers of a name are independent of other names, so a
+// history that lacks one step still produces the same names.
 func (s *Store) count(name string) int {
 	s.counters[name]++
 	return s.counters[name]
 }
 
-// Create stores a new object and fills in what an API server does.
+// Create stores a new object and sets the fields that an API server sets.
 func (s *Store) Create(actor string, o client.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +162,7 @@ func (s *Store) Create(actor string, o client.Object) error {
 	return nil
 }
 
-// letters is a suffix such as the API server adds to generated names.
+// letters returns a suffix like that of generated names.
 func letters(n int) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	out := []byte("bbbbb")
@@ -173,7 +173,7 @@ func letters(n int) string {
 	return string(out)
 }
 
-// put stores the next version of an object and tells the watchers; the caller holds the lock. A nil next removes it.
+// put stores the next version of an object and notifies the watchers. The caller holds the lock. A nil next removes the object.
 func (s *Store) put(actor string, gk schema.GroupKind, old, next client.Object) {
 	s.version++
 	if next != nil {
@@ -190,7 +190,7 @@ func (s *Store) put(actor string, gk schema.GroupKind, old, next client.Object) 
 	}
 }
 
-// Mutate changes an object by a function, whatever its version is: for actors that are no part of what is tested. It reports whether it was there.
+// Mutate changes an object regardless of its version, for actors that are not under test. It reports whether the object existed.
 func (s *Store) Mutate(actor string, gk schema.GroupKind, key types.NamespacedName, change func(client.Object)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *Store) Mutate(actor string, gk schema.GroupKind, key types.NamespacedNa
 	return true
 }
 
-// update is what Update, Patch and their forms for the status do; the caller holds the lock.
+// update implements Update, Patch and their status variants. The caller holds the lock.
 func (s *Store) update(actor string, gk schema.GroupKind, o client.Object, status bool) error {
 	old, err := s.find(gk, client.ObjectKeyFromObject(o))
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *Store) update(actor string, gk schema.GroupKind, o client.Object, statu
 	return nil
 }
 
-// replace stores next unless it says nothing new, and removes an object that is deleted and has lost its last finalizer.
+// replace stores next unless nothing changed, and removes a deleted object without finalizers.
 func (s *Store) replace(actor string, gk schema.GroupKind, old, next client.Object) client.Object {
 	truncate(next)
 	next.SetResourceVersion(old.GetResourceVersion())
@@ -254,7 +254,7 @@ func (s *Store) replace(actor string, gk schema.GroupKind, old, next client.Obje
 	return next
 }
 
-// Delete deletes an object, at once or, with finalizers and for Pods that have started, by its deletion timestamp.
+// Delete deletes an object at once. Objects with finalizers and Pods on a node only get a deletion timestamp.
 func (s *Store) Delete(actor string, o client.Object, opts client.DeleteOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,13 +288,13 @@ func (s *Store) Delete(actor string, o client.Object, opts client.DeleteOptions)
 	return nil
 }
 
-// lingers reports whether a Pod is on a node, whose kubelet removes it when its containers have ended.
+// lingers reports whether a Pod is on a node, so that the kubelet removes it after its containers have ended.
 func lingers(o client.Object) bool {
 	p, ok := o.(*corev1.Pod)
 	return ok && p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
-// Remove removes an object whatever holds it, as a kubelet does for a Pod.
+// Remove removes an object regardless of finalizers, as a kubelet does with a Pod.
 func (s *Store) Remove(actor string, gk schema.GroupKind, key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,7 +326,7 @@ func withStatus(o, status client.Object) client.Object {
 	return next
 }
 
-// sameSpec reports whether two objects differ in metadata and status at most.
+// sameSpec reports whether two objects differ at most in metadata and status.
 func sameSpec(a, b client.Object) bool {
 	if u, ok := a.(*unstructured.Unstructured); ok {
 		return equality.Semantic.DeepEqual(u.Object["spec"], b.(*unstructured.Unstructured).Object["spec"])
@@ -346,7 +346,7 @@ func sameSpec(a, b client.Object) bool {
 
 var metaTime = reflect.TypeFor[metav1.Time]()
 
-// truncate leaves of times what JSON keeps, which is seconds.
+// truncate rounds times down to seconds, the precision of JSON.
 func truncate(o client.Object) {
 	if _, ok := o.(*unstructured.Unstructured); ok {
 		return
@@ -382,7 +382,7 @@ func truncateIn(v reflect.Value) {
 	}
 }
 
-// assign fills an object of the caller with a copy of a stored one.
+// assign copies a stored object into the caller's object.
 func assign(to, from client.Object) {
 	switch to := to.(type) {
 	case *unstructured.Unstructured:
@@ -420,7 +420,7 @@ func fill(list client.ObjectList, items []client.Object, copies bool) error {
 	return nil
 }
 
-// metadataOf is the metadata of an object alone.
+// metadataOf returns only the metadata of an object.
 func metadataOf(o client.Object, gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
 		return m

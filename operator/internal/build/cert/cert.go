@@ -16,9 +16,9 @@ import (
 
 // Kinds of cert-manager.
 var (
-	// IssuerKind signs Certificates of its namespace.
+	// IssuerKind is an issuer that signs Certificates of its namespace.
 	IssuerKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}
-	// CertificateKind asks for a key pair in a Secret.
+	// CertificateKind requests a key pair in a Secret.
 	CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 )
 
@@ -33,19 +33,19 @@ const (
 )
 
 const (
-	// LeafDuration is how long a certificate of head or workers is valid.
+	// LeafDuration is the validity of a head or worker certificate.
 	LeafDuration = 2160 * time.Hour
-	// LeafRenewBefore is how long before its end cert-manager makes another.
+	// LeafRenewBefore is how long before the expiry cert-manager renews the certificate.
 	LeafRenewBefore = 360 * time.Hour
 
 	caDuration    = 3650 * 24 * time.Hour
 	caRenewBefore = 30 * 24 * time.Hour
 )
 
-// labelComponent tells the five objects apart.
+// labelComponent distinguishes the five objects of a cluster.
 const labelComponent = "app.kubernetes.io/component"
 
-// Needed reports whether the user wants mutual TLS. The feature gate is asked elsewhere.
+// Needed reports whether the spec enables mutual TLS. It does not check the feature gate.
 func Needed(rc *rayv1.RayCluster) bool {
 	return rc.Spec.TLSOptions != nil && rc.Spec.TLSOptions.Enabled != nil && *rc.Spec.TLSOptions.Enabled
 }
@@ -55,15 +55,15 @@ func SelfSignedIssuer(rc *rayv1.RayCluster) *unstructured.Unstructured {
 	return object(rc, IssuerKind, names.SelfSignedIssuer(rc.Name), "selfsigned-issuer", map[string]any{"selfSigned": map[string]any{}})
 }
 
-// AuthorityCertificate builds the certificate of the authority. It must not be changed once made: what a new authority
-// signs is refused by Ray processes that started with the old one.
+// AuthorityCertificate builds the certificate of the CA. It must not change after its creation: Ray processes that started with
+// the old CA reject certificates of a new one.
 func AuthorityCertificate(rc *rayv1.RayCluster) *unstructured.Unstructured {
 	return object(rc, CertificateKind, names.AuthorityCertificate(rc.Name), "ca-certificate", map[string]any{
 		"secretName":  names.AuthoritySecret(rc),
 		"isCA":        true,
 		"commonName":  "ray-ca-" + rc.Name,
 		"privateKey":  map[string]any{"algorithm": "RSA", "size": int64(4096)},
-		"duration":    caDuration.String(), // as cert-manager writes it, so that equal is equal
+		"duration":    caDuration.String(), // in cert-manager's own format, so that the comparison finds no difference
 		"renewBefore": caRenewBefore.String(),
 		"usages":      []any{"cert sign", "crl sign"},
 		"issuerRef":   issuer(names.SelfSignedIssuer(rc.Name)),
@@ -77,15 +77,15 @@ func AuthorityIssuer(rc *rayv1.RayCluster) *unstructured.Unstructured {
 	})
 }
 
-// Head builds the certificate of the head: for the names of its Service and these addresses of Pods. KubeRay 1.7 knows the
-// long name of the Service only, so that a client that uses a shorter one is refused. domain is as in names.HeadHost.
+// Head builds the certificate of the head for the names of its Service and the given Pod IPs. KubeRay 1.7 includes only the long
+// name of the Service, so it rejects clients that use a shorter one. domain is as in names.HeadHost.
 func Head(rc *rayv1.RayCluster, domain string, ips []string) *unstructured.Unstructured {
 	svc := names.HeadService(rc)
 	hosts := []string{"localhost", svc, svc + "." + rc.Namespace, svc + "." + rc.Namespace + ".svc", names.HeadHost(rc, domain)}
 	return leaf(rc, names.HeadCertificate(rc.Name), "head-certificate", names.HeadTLSSecret(rc.Name), hosts, ips)
 }
 
-// Worker builds the certificate that all workers share, for these addresses of Pods.
+// Worker builds the certificate that all workers share, for the given Pod IPs.
 func Worker(rc *rayv1.RayCluster, ips []string) *unstructured.Unstructured {
 	return leaf(rc, names.WorkerCertificate(rc.Name), "worker-certificate", names.WorkerTLSSecret(rc.Name), []string{"localhost"}, ips)
 }
@@ -102,12 +102,12 @@ func leaf(rc *rayv1.RayCluster, name, component, secret string, hosts, ips []str
 	})
 }
 
-// valid drops what is no address: one of them would make cert-manager refuse them all.
+// valid drops invalid IPs: cert-manager would reject the whole certificate because of one.
 func valid(ips []string) []string {
 	return slices.DeleteFunc(slices.Clone(ips), func(ip string) bool { return net.ParseIP(ip) == nil })
 }
 
-// set is the list sorted and without repeats.
+// set returns the list sorted and without duplicates.
 func set(list []string) []any {
 	var out []any
 	for _, s := range sets.List(sets.New(list...)) {

@@ -1,5 +1,5 @@
-// Package cert builds what cert-manager has to make for a RayCluster with mutual TLS: an issuer that signs itself, a
-// certificate authority signed by it, an issuer of that authority, and one certificate each for the head and the workers.
+// Package cert builds the cert-manager objects of a RayCluster with mutual TLS: a self-signed issuer, a CA certificate that it
+// signs, an issuer with that CA, and one certificate each for the head and the workers.
 //
-// cert-manager's Go types are not used: five small objects do not justify the dependency.
+// It does not use cert-manager's Go types: five small objects do not justify the dependency.
 package cert

@@ -8,8 +8,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Meta is the metadata of a child: in the namespace of the cluster, controlled by it, and with the labels given. A nil map
-// of labels stays nil.
+// Meta returns the metadata of a child: in the cluster's namespace, controlled by it, with the given labels. Nil labels stay nil.
 func Meta(rc *rayv1.RayCluster, name string, labels map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:            name,
@@ -19,7 +18,7 @@ func Meta(rc *rayv1.RayCluster, name string, labels map[string]string) metav1.Ob
 	}
 }
 
-// Unstructured is a child of a kind whose Go types are not used.
+// Unstructured returns a child of a kind without Go types.
 func Unstructured(rc *rayv1.RayCluster, kind schema.GroupVersionKind, name string, labels map[string]string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	o.SetGroupVersionKind(kind)
@@ -30,12 +29,12 @@ func Unstructured(rc *rayv1.RayCluster, kind schema.GroupVersionKind, name strin
 	return o
 }
 
-// Controller is the owner reference of a child: garbage collection removes it with the cluster.
+// Controller returns the owner reference of a child: garbage collection deletes it with the cluster.
 func Controller(rc *rayv1.RayCluster) metav1.OwnerReference {
 	return *metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))
 }
 
-// Labels are those of most children. The map is new with every call.
+// Labels returns the labels of most children in a new map.
 func Labels(rc *rayv1.RayCluster) map[string]string {
 	return map[string]string{
 		rayv1.LabelCluster:   rc.Name,

@@ -1,2 +1,2 @@
-// Package child holds what all children of a RayCluster have in common: whose they are and how they are found.
+// Package child contains what all children of a RayCluster have in common: owner references and labels.
 package child

@@ -1,9 +1,9 @@
-// Package devicefacts keeps in a RayCluster what its autoscaler has to know of the devices of a group and can read nowhere else. Each is one key of
-// the rayStartParams or resources of a group, and belongs to the field manager Manager: so it is kept apart from what users write, their server-side
-// apply leaves it alone, and it is taken back key by key.
+// Package devicefacts stores in a RayCluster the facts about devices that its autoscaler cannot read elsewhere. Each fact is a key
+// in the rayStartParams or resources of a group, and belongs to the field manager Manager. So facts are separate from user values,
+// server-side apply of users does not touch them, and they can be removed key by key.
 //
-// The keys are patched and not applied. Who applies a key of a group owns the group's entry in the list too, and a user who then removes the group by
-// server-side apply would keep a remainder of it that the API server refuses; the test of the removal shows both.
+// The keys are patched, not applied. A manager that applies a key of a group also owns the group's list entry. If a user then
+// removed the group by server-side apply, an invalid rest of it would remain; the test of the removal shows both.
 //
-// The package is pure: it reads an object and returns what to change in it.
+// The package is pure: it reads an object and returns the changes.
 package devicefacts

@@ -13,10 +13,10 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Manager is the field manager that facts belong to.
+// Manager is the field manager of facts.
 const Manager = "raygate-devices"
 
-// Field is the map of a group that has a fact.
+// Field is the map of a group that contains a fact.
 type Field string
 
 // Fields.
@@ -27,7 +27,7 @@ const (
 
 // Key is the place of a fact.
 type Key struct {
-	// Group is the name of a worker group, empty for the head.
+	// Group is the name of a worker group; empty for the head.
 	Group string
 	Field Field
 	// Name is the key in the map.
@@ -37,25 +37,26 @@ type Key struct {
 // Facts are values by place.
 type Facts map[Key]string
 
-// sorted are the places in an order that does not change.
+// sorted returns the places in a stable order.
 func (f Facts) sorted() []Key {
 	return slices.SortedFunc(maps.Keys(f), func(a, b Key) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// Stored are the facts in the object. What another manager owns besides is the user's.
+// Stored returns the facts in the object. Keys that another manager also owns belong to the user.
 func Stored(rc *rayv1.RayCluster) Facts {
 	return ownershipOf(rc).facts(rc)
 }
 
-// Shared reports whether somebody besides Manager owns a fact, so that it is the user's from then on. That changes no generation.
+// Shared reports whether another manager also owns a fact, which then belongs to the user. That changes no generation.
 func Shared(rc *rayv1.RayCluster) bool {
 	o := ownershipOf(rc)
 	return o.at >= 0 && !o.shared().Empty()
 }
 
-// Strip takes the facts out of the object, so that it is what the user wrote. It takes the managed fields along, which would not be true any more.
+// Strip removes the facts from the object, so that it is as the user wrote it. It also removes the managed fields, which would be
+// wrong afterwards.
 func Strip(rc *rayv1.RayCluster) {
 	if len(rc.ManagedFields) == 0 {
 		return
@@ -70,14 +71,14 @@ func Strip(rc *rayv1.RayCluster) {
 	rc.ManagedFields = nil
 }
 
-// KeepManagers drops the managed fields of an object without facts: a cache holds many of them.
+// KeepManagers removes the managed fields of an object without facts, because a cache contains many of them.
 func KeepManagers(rc *rayv1.RayCluster) {
 	if !slices.ContainsFunc(rc.ManagedFields, isMine) {
 		rc.ManagedFields = nil
 	}
 }
 
-// mapOf is the map that the place is in, nil if there is no such group.
+// mapOf returns the map of the place; nil if the group does not exist.
 func mapOf(rc *rayv1.RayCluster, k Key) *map[string]string {
 	params, resources := &rc.Spec.HeadGroupSpec.RayStartParams, &rc.Spec.HeadGroupSpec.Resources
 	if k.Group != "" {
@@ -98,7 +99,7 @@ func indexOf(rc *rayv1.RayCluster, group string) int {
 	return slices.IndexFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool { return g.GroupName == group })
 }
 
-// pointer is the JSON pointer of the map.
+// pointer returns the JSON pointer of the map.
 func (k Key) pointer(rc *rayv1.RayCluster) string {
 	if k.Group == "" {
 		return "/spec/headGroupSpec/" + string(k.Field)
@@ -108,7 +109,7 @@ func (k Key) pointer(rc *rayv1.RayCluster) string {
 
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// mapPath is the path of the map in managed fields.
+// mapPath returns the path of the map in managed fields.
 func (k Key) mapPath() fieldpath.Path {
 	if k.Group == "" {
 		return fieldpath.MakePathOrDie("spec", "headGroupSpec", string(k.Field))
@@ -120,7 +121,7 @@ func (k Key) path() fieldpath.Path {
 	return append(k.mapPath(), fieldpath.PathElement{FieldName: &k.Name})
 }
 
-// keyOf is the place that a path of managed fields names; ok is false for other fields.
+// keyOf returns the place of a path in managed fields; ok is false for other fields.
 func keyOf(p fieldpath.Path) (k Key, ok bool) {
 	name := func(i int) string {
 		if i < len(p) && p[i].FieldName != nil {
@@ -142,10 +143,10 @@ func keyOf(p fieldpath.Path) (k Key, ok bool) {
 	return k, (k.Field == StartParams || k.Field == Resources) && k.Name != ""
 }
 
-// ownership is who owns what of an object.
+// ownership describes the owners of an object's fields.
 type ownership struct {
 	mine, others *fieldpath.Set
-	// at is the index of the entry of Manager, -1 without one.
+	// at is the index of Manager's entry; -1 without one.
 	at int
 }
 
@@ -161,7 +162,7 @@ func ownershipOf(rc *rayv1.RayCluster) ownership {
 		}
 		set := &fieldpath.Set{}
 		if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
-			continue // of a form to come: nobody owns anything by it
+			continue // an unknown format owns nothing
 		}
 		if i == o.at {
 			o.mine = set
@@ -176,7 +177,7 @@ func isMine(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == Manager && e.Subresource == "" && e.Operation == metav1.ManagedFieldsOperationUpdate && e.FieldsV1 != nil
 }
 
-// facts are those that are there and nobody else's.
+// facts returns the existing facts that no other manager owns.
 func (o ownership) facts(rc *rayv1.RayCluster) Facts {
 	out := Facts{}
 	o.mine.Iterate(func(p fieldpath.Path) {
@@ -193,7 +194,7 @@ func (o ownership) facts(rc *rayv1.RayCluster) Facts {
 	return out
 }
 
-// shared are the paths of facts that somebody else owns too.
+// shared returns the paths of facts that another manager also owns.
 func (o ownership) shared() *fieldpath.Set {
 	out := fieldpath.NewSet()
 	o.mine.Iterate(func(p fieldpath.Path) {

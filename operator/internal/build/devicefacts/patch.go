@@ -12,8 +12,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Patch is the JSON patch, for the field manager Manager, that makes these the facts of the object; nil if there is nothing to do. Keys that users
-// have set stay as they are, and are theirs alone from then on. The patch is for this version of the object.
+// Patch returns the JSON patch, for the field manager Manager, that sets the facts of the object; nil if nothing differs. Keys
+// that users have set stay and then belong to them alone. The patch applies to this version of the object.
 func Patch(rc *rayv1.RayCluster, want Facts) ([]byte, error) {
 	o := ownershipOf(rc)
 	stored := o.facts(rc)
@@ -42,13 +42,13 @@ func Patch(rc *rayv1.RayCluster, want Facts) ([]byte, error) {
 	if len(e.ops) == 0 {
 		return nil, nil
 	}
-	// A conflict, and not a lost update, when somebody was faster: places are found by index.
+	// Causes a conflict instead of a lost update if another client was faster: places are found by index.
 	ops := append(e.ops, jsonpatch.NewOperation("replace", "/metadata/resourceVersion", rc.ResourceVersion))
 	return json.Marshal(ops)
 }
 
-// Restore is what puts facts back that an update is about to drop, because it replaces whole lists as client-side apply does. It takes facts away that
-// stand in the way of what the update brings. What comes first is before.
+// Restore returns the operations that restore facts which an update would drop, because it replaces whole lists as client-side
+// apply does. It removes facts that conflict with the update's values. The first object is the old one.
 func Restore(before, after *rayv1.RayCluster) []jsonpatch.Operation {
 	stored := Stored(before)
 	if len(stored) == 0 {
@@ -79,15 +79,15 @@ func Restore(before, after *rayv1.RayCluster) []jsonpatch.Operation {
 	return e.ops
 }
 
-// fate is what an update does with a fact.
+// fate is the effect of an update on a fact.
 type fate int
 
 const (
-	// settled facts are still there, or gone with their group or its resources.
+	// settled facts still exist, or are gone with their group or its resources.
 	settled fate = iota
-	// dropped ones have a place, and are not there.
+	// dropped facts have a place but are missing.
 	dropped
-	// inTheWay are start parameters of a group that is given resources, which exclude them.
+	// inTheWay are start parameters of a group that gets resources, which exclude them.
 	inTheWay
 )
 
@@ -137,7 +137,7 @@ func (e *edit) set(k Key, value string) {
 	e.left[pointer] = n + 1
 }
 
-// remove removes a key that is there, and with the last one the map, if that is the operator's.
+// remove removes an existing key, and with the last one the map, if the operator owns the map.
 func (e *edit) remove(k Key, andMap bool) {
 	pointer, n := e.keys(k)
 	if n == 1 && andMap {
@@ -149,7 +149,7 @@ func (e *edit) remove(k Key, andMap bool) {
 	e.left[pointer] = n - 1
 }
 
-// own makes the set all that the entry owns.
+// own makes the entry own exactly the set.
 func (e *edit) own(at int, set *fieldpath.Set) error {
 	path := fmt.Sprint("/metadata/managedFields/", at)
 	if set.Empty() {
@@ -163,7 +163,7 @@ func (e *edit) own(at int, set *fieldpath.Set) error {
 	return err
 }
 
-// give adds the set to what Manager owns. The entry is the one that it had before.
+// give adds the set to Manager's fields. The entry is its previous one.
 func (e *edit) give(entry metav1.ManagedFieldsEntry, is ownership, set *fieldpath.Set) error {
 	if is.at >= 0 {
 		return e.own(is.at, is.mine.Union(set))

@@ -1,3 +1,3 @@
-// Package gcs tells where the head keeps its metadata, so that a head that comes back finds it. Builders and the controller
-// both have to know, and must not come to different answers.
+// Package gcs decides where the head stores GCS metadata, so that a restarted head finds it. Builders and the controller share
+// this decision.
 package gcs

@@ -7,10 +7,11 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// EnvStorageNamespace is the variable from which Ray takes the prefix of its keys in Redis.
+// EnvStorageNamespace is the variable from which Ray reads the prefix of its keys in Redis.
 const EnvStorageNamespace = "RAY_external_storage_namespace"
 
-// Backend of GCS fault tolerance, by the options or by the older annotation, which always means Redis. Empty when it is off.
+// Backend returns the backend of GCS fault tolerance from the options or the older annotation, which always means Redis. Empty if
+// it is off.
 func Backend(rc *rayv1.RayCluster) rayv1.GcsFaultToleranceBackend {
 	o := rc.Spec.GcsFaultToleranceOptions
 	switch {
@@ -22,9 +23,9 @@ func Backend(rc *rayv1.RayCluster) rayv1.GcsFaultToleranceBackend {
 	return ""
 }
 
-// StorageNamespace is the prefix of the keys of the cluster in Redis. Unless the user chose one it is the UID, so that a cluster
-// made anew does not find the metadata of its predecessor. The user's variable goes first, because it is what the head
-// uses; KubeRay overlooks it when it writes the annotation.
+// StorageNamespace returns the prefix of the cluster's keys in Redis. The default is the UID, so that a recreated cluster does not
+// find metadata of its predecessor. The user's variable takes precedence, because the head uses it; KubeRay ignores it when it
+// writes the annotation.
 func StorageNamespace(rc *rayv1.RayCluster) string {
 	if ns, ok := headVariable(rc, EnvStorageNamespace); ok {
 		return ns
@@ -38,7 +39,7 @@ func StorageNamespace(rc *rayv1.RayCluster) string {
 	return string(rc.UID)
 }
 
-// headVariable is a variable that the user gave the Ray container of the head as text.
+// headVariable returns a variable that the user set as text in the Ray container of the head.
 func headVariable(rc *rayv1.RayCluster, name string) (string, bool) {
 	containers := rc.Spec.HeadGroupSpec.Template.Spec.Containers
 	if len(containers) == 0 {

@@ -8,8 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// RuntimeEnv turns a runtimeEnvYAML into one line of JSON with sorted keys. Text without content, such as a comment, gives
-// nil.
+// RuntimeEnv converts a runtimeEnvYAML to one line of JSON with sorted keys. Text without content, such as a comment, gives nil.
 func RuntimeEnv(text string) (json.RawMessage, error) {
 	converted, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -25,7 +24,7 @@ func RuntimeEnv(text string) (json.RawMessage, error) {
 	return converted, nil
 }
 
-// EntrypointResources reads the JSON of entrypointResources, which HTTPMode sends as a map. Empty text gives nil.
+// EntrypointResources parses the JSON of entrypointResources, which HTTPMode sends as a map. Empty text gives nil.
 func EntrypointResources(text string) (map[string]float64, error) {
 	if text == "" {
 		return nil, nil
@@ -40,7 +39,7 @@ func EntrypointResources(text string) (map[string]float64, error) {
 func metadataJSON(metadata map[string]string) string {
 	text, err := json.Marshal(metadata)
 	if err != nil {
-		return "{}" // strings always encode
+		return "{}" // strings can always be encoded
 	}
 	return string(text)
 }

@@ -14,16 +14,15 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
 
-// redisCleanupDeadlineSeconds is how long the Job may take: the same as deletion waits for it by default.
+// redisCleanupDeadlineSeconds limits the duration of the Job. It equals the default timeout of the deletion.
 const redisCleanupDeadlineSeconds = 300
 
-// RedisCleanup builds the Job that deletes what a cluster with GCS fault tolerance on Redis left there. Its Pod is that
-// of the head, reduced to the Ray container, because only that has the image, network and credentials that are known to
-// reach this Redis. As by KubeRay 1.7, it is tried once.
+// RedisCleanup builds the Job that deletes the data of a cluster with GCS fault tolerance on Redis. Its Pod is that of the head,
+// reduced to the Ray container, because only that has the right image, network and credentials for this Redis. As in KubeRay 1.7,
+// it is tried once.
 //
-// Unlike there, nothing that the garbage collector deletes along with the cluster can keep the Pod from starting, and the
-// Job itself does not go before the cluster does: deletion in the foreground (kubectl --cascade=foreground, Argo CD)
-// would otherwise leave the data behind.
+// Unlike in KubeRay, the Pod needs nothing that the garbage collector deletes with the cluster, and the Job itself is not deleted
+// before the cluster. Otherwise foreground deletion (kubectl --cascade=foreground, Argo CD) would leave the data behind.
 func RedisCleanup(rc *rayv1.RayCluster, o pod.Options) *batchv1.Job {
 	head := pod.Head(rc, o)
 	delete(head.Annotations, rayv1.AnnotationUpgradeStrategyRecreateHash)
@@ -53,7 +52,7 @@ func RedisCleanup(rc *rayv1.RayCluster, o pod.Options) *batchv1.Job {
 			BackoffLimit:          new(int32(0)),
 			ActiveDeadlineSeconds: new(int64(redisCleanupDeadlineSeconds)),
 			Template: corev1.PodTemplateSpec{
-				// No finalizers: nobody may be left to remove those that the user gave the head.
+				// No finalizers: the controllers of the head's finalizers may be gone.
 				ObjectMeta: metav1.ObjectMeta{Labels: head.Labels, Annotations: head.Annotations},
 				Spec:       head.Spec,
 			},
@@ -61,23 +60,22 @@ func RedisCleanup(rc *rayv1.RayCluster, o pod.Options) *batchv1.Job {
 	}
 }
 
-// reducePod takes away what a head has to wait for and to pay for, but a clean-up does not.
+// reducePod removes what a head needs and a cleanup does not.
 func reducePod(s *corev1.PodSpec) {
 	s.Containers = s.Containers[:min(len(s.Containers), 1)]
 	s.InitContainers = slices.DeleteFunc(s.InitContainers, func(c corev1.Container) bool {
-		return c.Name == rayv1.ContainerWaitTLS // no certificate will ever have this Pod's address
+		return c.Name == rayv1.ContainerWaitTLS // no certificate will contain this Pod's IP
 	})
 	claims := func(c corev1.Container) bool { return len(c.Resources.Claims) > 0 }
 	if !slices.ContainsFunc(s.InitContainers, claims) {
 		s.ResourceClaims = nil // devices of the Ray container
 	}
 	s.Resources = nil
-	s.SchedulingGates, s.SchedulingGroup = nil, nil // nobody opens the gates of this Pod, and the gang is gone
+	s.SchedulingGates, s.SchedulingGroup = nil, nil // nothing would remove the gates, and the gang is gone
 	s.RestartPolicy = corev1.RestartPolicyNever
 }
 
-// makeOptional lets the Pod start without the Secrets that belong to the cluster. Redis knows neither Ray's token nor its
-// certificates.
+// makeOptional lets the Pod start without the Secrets of the cluster. Redis uses neither Ray's token nor its certificates.
 func makeOptional(s *corev1.PodSpec) {
 	for i := range s.Volumes {
 		if v := &s.Volumes[i]; v.Name == rayv1.VolumeTLS && v.Secret != nil {
@@ -93,29 +91,28 @@ func makeOptional(s *corev1.PodSpec) {
 	}
 }
 
-// replaceWork makes the Ray container run the clean-up and nothing else.
+// replaceWork replaces the command of the Ray container by the cleanup.
 func replaceWork(c *corev1.Container, shell []string) {
 	c.Command, c.Args = shell, []string{redisCleanupLine}
 	c.Lifecycle = nil
 	c.LivenessProbe, c.ReadinessProbe, c.StartupProbe = nil, nil, nil
 	c.RestartPolicy, c.RestartPolicyRules, c.ResizePolicy = nil, nil, nil
-	c.Ports = nil // a port of the host may be taken by a worker
+	c.Ports = nil // a worker may use a host port
 
 	c.Resources = pod.FixedResources("200m", "256Mi")
 
-	// A minute for a Redis that is restarting.
+	// Allow a minute for a Redis that restarts.
 	c.Env = pod.Override(c.Env, []corev1.EnvVar{
 		{Name: "RAY_redis_db_connect_retries", Value: "120"},
 		{Name: "RAY_redis_db_connect_wait_milliseconds", Value: "500"},
 	})
 }
 
-// redisCleanupLine goes through a shell: no single quotes in the script.
+// redisCleanupLine is a shell command: the script must not contain single quotes.
 const redisCleanupLine = `echo "Deleting the metadata of this cluster from Redis. If this fails, delete it by hand: https://docs.ray.io/en/latest/cluster/kubernetes/user-guides/kuberay-gcs-ft.html" && ` +
 	"python -c '" + redisCleanupScript + "'"
 
-// redisCleanupScript uses the function that Ray has for this. Older versions of it take no user name, so it is only passed
-// when there is one.
+// redisCleanupScript uses Ray's own function. Older versions of it accept no user name, so it is passed only if there is one.
 const redisCleanupScript = `
 import os, sys
 from urllib.parse import urlparse

@@ -8,8 +8,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// k8sJobScript survives restarts of its Pod: it submits only what Ray does not have yet, and follows the log from the
-// beginning. `ray job logs` ends well however the job ended.
+// k8sJobScript survives restarts of its Pod: it submits the job only if Ray does not have it yet, and follows the log from the
+// beginning. `ray job logs` succeeds even if the job failed.
 func k8sJobScript(job *rayv1.RayJob) (string, error) {
 	address := job.Status.DashboardURL
 	if !strings.HasPrefix(address, "http://") {
@@ -18,8 +18,8 @@ func k8sJobScript(job *rayv1.RayJob) (string, error) {
 	return attachingScript(job, address, address+gcsHealth)
 }
 
-// sidecarScript talks to the dashboard of its own Pod. It starts with Ray, and the dashboard refuses a job while the agent of the head, which
-// runs it, has not come up. KubeRay 1.7 does not wait for that, and the job of a slow head fails.
+// sidecarScript uses the dashboard in its own Pod. The container starts together with Ray, and the dashboard rejects a job until
+// the head's agent, which runs it, is up. KubeRay 1.7 does not wait for the agent, so a job on a slow head fails.
 func sidecarScript(job *rayv1.RayJob, port, agentPort string, restart bool) (string, error) {
 	address := "http://127.0.0.1:" + port
 	probed := []string{"http://localhost:" + port + gcsHealth, "http://localhost:" + agentPort + agentHealth}
@@ -46,10 +46,10 @@ func attachingScript(job *rayv1.RayJob, address string, probed ...string) (strin
 	), nil
 }
 
-// probe succeeds when what it asks is healthy. It is in Python, which every image with Ray has, unlike wget or curl.
+// probe succeeds if the URL reports success. It uses Python, which every Ray image has, unlike wget or curl.
 const probe = `python -c "import sys, urllib.request as r; sys.exit(b'success' not in r.urlopen(sys.argv[1], timeout=10).read())"`
 
-// What is healthy: the GCS as the dashboard sees it, and the agent of a node.
+// Health checks: the GCS, through the dashboard, and the node's agent.
 const (
 	gcsHealth   = "/api/gcs_healthz"
 	agentHealth = "/api/local_raylet_healthz"
@@ -63,9 +63,8 @@ func waitLine(probed []string) string {
 	return words("until", strings.Join(checks, " && "), `; do echo "Waiting for the dashboard of the Ray cluster" ; sleep 2 ; done ;`)
 }
 
-// submitLine does not quote the entrypoint: as with KubeRay, the shell of the submitter splits it into words, and `ray job
-// submit` quotes each of them for the shell of the driver. What is more than one command has to be wrapped by the user;
-// rule RJ-504 warns about it.
+// submitLine does not quote the entrypoint. As with KubeRay, the submitter's shell splits it into words, and `ray job submit`
+// quotes each word for the driver's shell. Users must wrap more than one command; rule RJ-504 warns about it.
 func submitLine(job *rayv1.RayJob, address string, noWait bool) (string, error) {
 	line := []string{"ray job submit --address", word(address)}
 	if noWait {
@@ -102,7 +101,8 @@ func decimal(n float32) string { return strconv.FormatFloat(float64(n), 'f', 6, 
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// word quotes text for the shell where it has to be. Kubernetes, which replaces $(NAME) in arguments, reads $$ as $.
+// word quotes text for the shell if necessary. A dollar sign is doubled because Kubernetes replaces $(NAME) in arguments and reads
+// $$ as $.
 func word(text string) string {
 	if plainWord.MatchString(text) {
 		return text
@@ -110,9 +110,9 @@ func word(text string) string {
 	return "'" + strings.NewReplacer("'", `'"'"'`, "$", "$$").Replace(text) + "'"
 }
 
-// quotedJSON quotes JSON for the shell. KubeRay puts it in double quotes, where the shell replaces $NAME, $(command) and
-// back-ticks; and Kubernetes replaces $(NAME) and $$ even between single quotes. So neither a single quote nor a dollar
-// sign is left in it: both are written as escapes, which JSON has for strings and which nothing on the way reads.
+// quotedJSON quotes JSON for the shell. KubeRay uses double quotes, in which the shell replaces $NAME, $(command) and back-ticks.
+// Kubernetes replaces $(NAME) and $$ even in single quotes. So single quotes and dollar signs are written as JSON escapes, which
+// neither the shell nor Kubernetes interprets.
 func quotedJSON(text string) string {
 	return "'" + strings.NewReplacer("'", `\u0027`, "$", `\u0024`).Replace(text) + "'"
 }

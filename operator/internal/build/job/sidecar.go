@@ -10,9 +10,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 )
 
-// Sidecar builds the container that submits a RayJob from within the head Pod in SidecarMode. rc is the cluster that is to
-// get it. With restart, the feature gate SidecarSubmitterRestart, Kubernetes runs it again after a failure and it then
-// attaches to the job that runs; without, its exit code is that of the job, and it is tried once.
+// Sidecar builds the container that submits a RayJob in the head Pod in SidecarMode. rc is the cluster that gets it. With restart
+// (feature gate SidecarSubmitterRestart), Kubernetes restarts it after a failure, and it attaches to the running job. Otherwise
+// its exit code is that of the job, and it runs once.
 func Sidecar(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options, restart bool) (corev1.Container, error) {
 	script, err := sidecarScript(job, strconv.Itoa(int(service.DashboardPort(rc))), strconv.Itoa(int(pod.AgentPort(rc.Spec.HeadGroupSpec.RayStartParams))), restart)
 	if err != nil {

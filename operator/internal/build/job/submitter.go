@@ -12,17 +12,16 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
 
-// defaultSubmitterBackoffLimit is how often a submitter is tried again unless submitterConfig says otherwise.
+// defaultSubmitterBackoffLimit is the number of retries of a submitter if submitterConfig does not set it.
 const defaultSubmitterBackoffLimit = 2
 
-// ErrNoContainer means that a submitterPodTemplate has no container. The rules refuse it; stored objects may be older.
+// ErrNoContainer reports a submitterPodTemplate without a container. Validation rejects it; stored objects may be older.
 var ErrNoContainer = errors.New("submitterPodTemplate has no container")
 
-// Submitter builds the Job that submits a RayJob in K8sJobMode and follows its log, as KubeRay 1.7 does. The id of the job and
-// the address of the dashboard are those in the status, and rc is the live cluster: image and authentication come from there.
+// Submitter builds the Job that submits a RayJob in K8sJobMode and follows its log, as KubeRay 1.7 does. Job id and dashboard
+// address come from the status. rc is the live cluster, which provides image and authentication.
 //
-// Unlike there, variables of the user that the operator sets are replaced and not duplicated, and what goes through a shell
-// is quoted.
+// Unlike KubeRay, it replaces user variables that the operator sets instead of duplicating them, and it quotes shell arguments.
 func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1.Job, error) {
 	script, err := k8sJobScript(job)
 	if err != nil {
@@ -44,7 +43,7 @@ func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1
 	maps.Copy(template.Labels, submitterLabels(job))
 
 	labels := submitterLabels(job)
-	labels[rayv1.LabelCluster] = rc.Name // KubeRay has it not; the operator's cache goes by it
+	labels[rayv1.LabelCluster] = rc.Name // not set by KubeRay; the operator's cache selects by it
 	limit := int32(defaultSubmitterBackoffLimit)
 	if config := job.Spec.SubmitterConfig; config != nil && config.BackoffLimit != nil {
 		limit = *config.BackoffLimit
@@ -60,7 +59,7 @@ func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1
 	}, nil
 }
 
-// submitterLabels are those that NetworkPolicies let in to the dashboard.
+// submitterLabels are the labels that NetworkPolicies allow to reach the dashboard.
 func submitterLabels(job *rayv1.RayJob) map[string]string {
 	return map[string]string{
 		rayv1.LabelOriginatedFromCRName: job.Name,
@@ -82,7 +81,7 @@ func submitterTemplate(job *rayv1.RayJob, rc *rayv1.RayCluster) (*corev1.PodTemp
 	}}, nil
 }
 
-// submitterContainer asks for amounts that Kueue counts on.
+// submitterContainer sets the resource amounts that Kueue expects.
 func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
 	c := corev1.Container{
 		Name:      rayv1.ContainerJobSubmitter,
@@ -94,7 +93,7 @@ func submitterContainer(rc *rayv1.RayCluster) corev1.Container {
 	return c
 }
 
-// addSubmitterEnv tells a submitter, also one of the user's own making, what to submit and where.
+// addSubmitterEnv sets the dashboard address and the job id, also in a user-provided submitter.
 func addSubmitterEnv(c *corev1.Container, job *rayv1.RayJob) {
 	c.Env = pod.Override(c.Env, []corev1.EnvVar{
 		{Name: "PYTHONUNBUFFERED", Value: "1"},
@@ -103,7 +102,7 @@ func addSubmitterEnv(c *corev1.Container, job *rayv1.RayJob) {
 	})
 }
 
-// shell ends with the first command that fails, which pod.Shell does not.
+// shell stops at the first command that fails; pod.Shell does not.
 func shell(login bool) []string {
 	if login {
 		return []string{"/bin/bash", "-cel", "--"}

@@ -12,8 +12,8 @@ const (
 	maxRouteHost  = 51 // Route name and namespace share one DNS label of the host name
 )
 
-// Name clips s to 50 characters for use as the name of an object, as KubeRay 1.7 does: the last characters are kept,
-// because children differ in their suffix, and a first character that is a digit or punctuation becomes "r".
+// Name clips s to 50 characters for the name of an object, as KubeRay 1.7 does. It keeps the last characters, because children
+// differ in their suffix. A first character that is a digit or punctuation becomes "r".
 func Name(s string) string {
 	s = keepLast(s, maxName)
 	if first, size := utf8.DecodeRuneInString(s); size > 0 && unicode.IsDigit(first) {
@@ -22,8 +22,8 @@ func Name(s string) string {
 	return fixPunctuation(s)
 }
 
-// LabelValue clips s to 63 characters for use as a label value or the name of a Job: the last characters are kept and a
-// first character that is punctuation becomes "r".
+// LabelValue clips s to 63 characters for a label value or the name of a Job. It keeps the last characters. A first character that
+// is punctuation becomes "r".
 func LabelValue(s string) string {
 	return fixPunctuation(keepLast(s, maxLabelValue))
 }

@@ -1,6 +1,5 @@
-// Package names derives the names of everything that belongs to a RayCluster from the cluster alone.
+// Package names derives the names of all objects of a RayCluster.
 //
-// The names are a contract: clients, dashboards and the objects of running clusters know them, so a rule here never
-// changes. The package stands apart because builders, the plan for Pods and the controllers all need the same names and
-// none of them may import another.
+// The names are a contract: clients, dashboards and running clusters depend on them, so these rules never change. Builders, the
+// Pod plan and the controllers share the package, because they must not import each other.
 package names

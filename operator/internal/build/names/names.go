@@ -8,30 +8,30 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// DefaultClusterDomain is the DNS domain of Services when nothing else is configured.
+// DefaultClusterDomain is the default DNS domain of Services.
 const DefaultClusterDomain = "cluster.local"
 
-// HeadPodPrefix is the generateName of the head Pod: demo-head-.
+// HeadPodPrefix returns the generateName of the head Pod, for example demo-head-.
 func HeadPodPrefix(cluster string) string { return HeadPod(cluster) + "-" }
 
-// HeadPod is the name of the head Pod when the operator runs with deterministic head names: demo-head. Clusters whose
-// names share their first 50 characters collide.
+// HeadPod returns the name of the head Pod with deterministic head names, for example demo-head. Names of clusters collide if
+// their first 50 characters are equal.
 func HeadPod(cluster string) string {
 	return strings.ToLower(keepFirst(cluster, maxPodPrefix) + "-head")
 }
 
-// WorkerPodPrefix is the generateName of the workers of a group: demo-small-worker-. It is in lower case even when the
-// name of the group is not.
+// WorkerPodPrefix returns the generateName of the workers of a group, for example demo-small-worker-. It is in lower case even if
+// the name of the group is not.
 func WorkerPodPrefix(cluster, group string) string {
 	return strings.ToLower(keepFirst(cluster+"-"+group, maxPodPrefix) + "-worker-")
 }
 
-// Identifier is the value of the label ray.io/identifier.
+// Identifier returns the value of the label ray.io/identifier.
 func Identifier(cluster string, node rayv1.RayNodeType) string {
 	return LabelValue(cluster + "-" + string(node))
 }
 
-// HeadService is the name of the head Service: the one the user gave in spec.headGroupSpec.headService, else demo-head-svc.
+// HeadService returns the name of the head Service: the one in spec.headGroupSpec.headService, else for example demo-head-svc.
 func HeadService(rc *rayv1.RayCluster) string {
 	if svc := rc.Spec.HeadGroupSpec.HeadService; svc != nil && svc.Name != "" {
 		return svc.Name
@@ -39,12 +39,12 @@ func HeadService(rc *rayv1.RayCluster) string {
 	return rc.Name + "-head-svc"
 }
 
-// HeadHost is the full DNS name of the head Service. An empty domain means DefaultClusterDomain.
+// HeadHost returns the full DNS name of the head Service. An empty domain means DefaultClusterDomain.
 func HeadHost(rc *rayv1.RayCluster, domain string) string {
 	return HeadService(rc) + "." + rc.Namespace + ".svc." + cmp.Or(domain, DefaultClusterDomain)
 }
 
-// HeadPort is the port of the GCS as text: the start parameter port of the head as it stands, else 6379.
+// HeadPort returns the port of the GCS as text: the unchanged start parameter "port" of the head, else 6379.
 func HeadPort(rc *rayv1.RayCluster) string {
 	if port, ok := rc.Spec.HeadGroupSpec.RayStartParams["port"]; ok {
 		return port
@@ -52,58 +52,58 @@ func HeadPort(rc *rayv1.RayCluster) string {
 	return strconv.Itoa(int(rayv1.DefaultGCSServerPort))
 }
 
-// HeadAddress is HeadHost and HeadPort joined by a colon: what workers join.
+// HeadAddress returns the address that workers join: HeadHost and HeadPort, separated by a colon.
 func HeadAddress(rc *rayv1.RayCluster, domain string) string {
 	return HeadHost(rc, domain) + ":" + HeadPort(rc)
 }
 
-// ServeService is the name of the Service for Ray Serve.
+// ServeService returns the name of the Service for Ray Serve.
 func ServeService(cluster string) string { return cluster + "-serve-svc" }
 
-// HeadlessService is the name of the headless Service of multi-host workers.
+// HeadlessService returns the name of the headless Service of multi-host workers.
 func HeadlessService(cluster string) string { return cluster + "-headless" }
 
-// HeadIngress is the name of the Ingress for the dashboard.
+// HeadIngress returns the name of the Ingress for the dashboard.
 func HeadIngress(cluster string) string { return Name(cluster + "-head-ingress") }
 
-// HeadRoute is the name of the OpenShift Route for the dashboard. Unlike Name it keeps the beginning, to at most 51
-// characters less the length of the namespace, because both share one label of the host name. For a namespace so long
-// that nothing is left the name is just "r".
+// HeadRoute returns the name of the OpenShift Route for the dashboard. Unlike Name it keeps the beginning, to at most 51
+// characters minus the length of the namespace, because both share one label of the host name. If the namespace leaves no room,
+// the name is "r".
 func HeadRoute(cluster, namespace string) string {
 	return cmp.Or(Name(keepFirst(cluster+"-head-route", maxRouteHost-len(namespace))), "r")
 }
 
-// ServiceAccount is the name of the ServiceAccount of the autoscaler: the one of the head template, else the cluster's name.
+// ServiceAccount returns the name of the autoscaler's ServiceAccount: the one in the head template, else the cluster's name.
 // KubeRay clips the user's name too, to one that does not exist.
 func ServiceAccount(rc *rayv1.RayCluster) string {
 	return cmp.Or(rc.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName, Name(rc.Name))
 }
 
-// Role is the name of the Role and of the RoleBinding of the autoscaler.
+// Role returns the name of the autoscaler's Role and RoleBinding.
 func Role(cluster string) string { return Name(cluster) }
 
-// AuthSecret is the name of the Secret with the token that the operator makes.
+// AuthSecret returns the name of the Secret with the token that the operator creates.
 func AuthSecret(cluster string) string { return Name(cluster) }
 
-// HeadTLSSecret is the name of the Secret with the certificate of the head.
+// HeadTLSSecret returns the name of the Secret with the certificate of the head.
 func HeadTLSSecret(cluster string) string { return "ray-head-secret-" + cluster }
 
-// WorkerTLSSecret is the name of the Secret with the certificate that all workers share.
+// WorkerTLSSecret returns the name of the Secret with the certificate that all workers share.
 func WorkerTLSSecret(cluster string) string { return "ray-worker-secret-" + cluster }
 
-// GCSClaim is the name of the PersistentVolumeClaim that the operator makes for the embedded GCS store.
+// GCSClaim returns the name of the PersistentVolumeClaim that the operator creates for the embedded GCS store.
 func GCSClaim(cluster string) string { return cluster + "-gcs-pvc" }
 
-// RedisCleanupJob is the name of the Job that empties Redis after the cluster.
+// RedisCleanupJob returns the name of the Job that cleans up Redis after the cluster's deletion.
 func RedisCleanupJob(cluster string) string { return LabelValue(cluster + "-redis-cleanup") }
 
-// HeadNetworkPolicy is the name of the NetworkPolicy of the head.
+// HeadNetworkPolicy returns the name of the NetworkPolicy of the head.
 func HeadNetworkPolicy(cluster string) string { return cluster + "-head" }
 
-// WorkersNetworkPolicy is the name of the NetworkPolicy of a worker group.
+// WorkersNetworkPolicy returns the name of the NetworkPolicy of a worker group.
 func WorkersNetworkPolicy(cluster, group string) string { return cluster + "-workers-" + group }
 
-// CreatorKind is the kind of the resource that the cluster was made for, RayJob or RayService, else RayCluster.
+// CreatorKind returns the kind of the resource for which the cluster was created: RayJob or RayService, else RayCluster.
 func CreatorKind(rc *rayv1.RayCluster) string {
 	switch kind := rc.Labels[rayv1.LabelOriginatedFromCRD]; kind {
 	case "RayJob", "RayService":
@@ -113,41 +113,42 @@ func CreatorKind(rc *rayv1.RayCluster) string {
 	}
 }
 
-// SelfSignedIssuer is the name of the issuer that signs the authority of the cluster.
+// SelfSignedIssuer returns the name of the issuer that signs the CA of the cluster.
 func SelfSignedIssuer(cluster string) string { return "ray-selfsigned-issuer-" + cluster }
 
-// AuthorityCertificate is the name of the Certificate of the authority.
+// AuthorityCertificate returns the name of the CA's Certificate.
 func AuthorityCertificate(cluster string) string { return "ray-ca-certificate-" + cluster }
 
-// AuthorityIssuer is the name of the issuer that signs for the head and the workers.
+// AuthorityIssuer returns the name of the issuer that signs for the head and the workers.
 func AuthorityIssuer(cluster string) string { return "ray-ca-issuer-" + cluster }
 
-// AuthoritySecret is the name of the Secret with the key of the authority. The beginning of the UID keeps a cluster made
-// anew from trusting its predecessor.
+// AuthoritySecret returns the name of the Secret with the CA's key. It contains the beginning of the UID, so that a recreated
+// cluster does not trust its predecessor.
 func AuthoritySecret(rc *rayv1.RayCluster) string {
 	return rc.Name + "-ca-secret-" + keepFirst(string(rc.UID), 8)
 }
 
-// HeadCertificate is the name of the Certificate of the head.
+// HeadCertificate returns the name of the head's Certificate.
 func HeadCertificate(cluster string) string { return "ray-head-cert-" + cluster }
 
-// WorkerCertificate is the name of the Certificate that all workers share.
+// WorkerCertificate returns the name of the Certificate that all workers share.
 func WorkerCertificate(cluster string) string { return "ray-worker-cert-" + cluster }
 
-// JobAttempt is the name of the RayCluster of one attempt at a RayJob, and the id of the Ray job: demo-x7k2p. The suffix is
-// random, so that an attempt never meets what is left of the one before.
+// JobAttempt returns the name of the RayCluster and the id of the Ray job of one attempt of a RayJob, for example demo-x7k2p. The
+// suffix is random, so that an attempt never collides with remains of an earlier one.
 func JobAttempt(job, suffix string) string { return job + "-" + suffix }
 
-// JobHeadService is the name of the Service that leads to the head of whatever cluster a RayJob has.
+// JobHeadService returns the name of the Service for the head of a RayJob's current cluster.
 func JobHeadService(job string) string { return job + "-head-svc" }
 
-// ServiceCluster is the name of a RayCluster that a RayService makes: demo-x7k2p.
+// ServiceCluster returns the name of a RayCluster of a RayService, for example demo-x7k2p.
 func ServiceCluster(rs, suffix string) string { return rs + "-" + suffix }
 
-// ServiceHeadService is the name of the Service that leads to the head of the cluster that a RayService uses.
+// ServiceHeadService returns the name of the Service for the head of a RayService's active cluster.
 func ServiceHeadService(rs string) string { return rs + "-head-svc" }
 
-// ServiceServeService is the name of the Service that users of a RayService call: the one of its template, else demo-serve-svc.
+// ServiceServeService returns the name of the Service that clients of a RayService call: the one in its template, else for example
+// demo-serve-svc.
 func ServiceServeService(rs *rayv1.RayService) string {
 	if t := rs.Spec.ServeService; t != nil && t.Name != "" {
 		return t.Name
@@ -155,8 +156,8 @@ func ServiceServeService(rs *rayv1.RayService) string {
 	return ServeService(rs.Name)
 }
 
-// ServiceGateway is the name of the Gateway that takes the requests of users where upgrades go in steps.
+// ServiceGateway returns the name of the Gateway of a RayService with incremental upgrades.
 func ServiceGateway(rs string) string { return rs + "-gateway" }
 
-// ServiceRoute is the name of the HTTPRoute that splits these requests between two clusters.
+// ServiceRoute returns the name of the HTTPRoute that splits requests between two clusters.
 func ServiceRoute(rs string) string { return rs + "-httproute" }

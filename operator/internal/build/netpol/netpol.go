@@ -14,9 +14,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// Policies builds the policies of the cluster: that of the head first, then one per worker group in the order of the spec.
-// None without spec.networkPolicy. Traffic between the Pods of the cluster is always allowed. Names and rules are those of
-// KubeRay 1.7; like there, no rule for DNS is added.
+// Policies builds the policies of the cluster: first that of the head, then one per worker group in the order of the spec. It
+// returns none without spec.networkPolicy. Traffic between the Pods of the cluster is always allowed. Names and rules are those of
+// KubeRay 1.7, which also adds no rule for DNS.
 func Policies(rc *rayv1.RayCluster) []*networkingv1.NetworkPolicy {
 	c := rc.Spec.NetworkPolicy
 	if c == nil {
@@ -29,8 +29,7 @@ func Policies(rc *rayv1.RayCluster) []*networkingv1.NetworkPolicy {
 	return list
 }
 
-// Head builds the policy of the head Pod. Beside other Pods of the cluster the submitter of the RayJob that made the cluster
-// gets in.
+// Head builds the policy of the head Pod. It also admits the submitter of the RayJob that owns the cluster.
 func Head(rc *rayv1.RayCluster) *networkingv1.NetworkPolicy {
 	var own rayv1.NetworkPolicyRules
 	if c := rc.Spec.NetworkPolicy; c != nil && c.Head != nil {
@@ -43,8 +42,7 @@ func Head(rc *rayv1.RayCluster) *networkingv1.NetworkPolicy {
 	return p
 }
 
-// Group builds the policy of a worker group, which need not be in the spec: for one that is not, the rules are those of all
-// workers.
+// Group builds the policy of a worker group. For a group that is not in the spec, it uses the rules of all workers.
 func Group(rc *rayv1.RayCluster, group string) *networkingv1.NetworkPolicy {
 	var own rayv1.NetworkPolicyRules
 	if c := rc.Spec.NetworkPolicy; c != nil {
@@ -53,7 +51,7 @@ func Group(rc *rayv1.RayCluster, group string) *networkingv1.NetworkPolicy {
 		}
 		for i := range c.WorkerGroups {
 			if c.WorkerGroups[i].GroupName == group {
-				own = c.WorkerGroups[i].NetworkPolicyRules // takes the place of the common rules
+				own = c.WorkerGroups[i].NetworkPolicyRules // replaces the common rules
 				break
 			}
 		}
@@ -98,8 +96,8 @@ func fill(p *networkingv1.NetworkPolicy, rc *rayv1.RayCluster, more []networking
 	}
 }
 
-// withProtocol fills in what the API server would, so that what is wanted can be compared with what is there. The list is
-// already a copy.
+// withProtocol sets the protocol that the API server would default, so that wanted and found policies are comparable. It modifies
+// ports, which must be a copy.
 func withProtocol(ports []networkingv1.NetworkPolicyPort) []networkingv1.NetworkPolicyPort {
 	for i := range ports {
 		if ports[i].Protocol == nil {
@@ -109,7 +107,7 @@ func withProtocol(ports []networkingv1.NetworkPolicyPort) []networkingv1.Network
 	return ports
 }
 
-// submitter lets the Pod in that submits the RayJob which made the cluster.
+// submitter admits the Pod that submits the RayJob of the cluster.
 func submitter(rc *rayv1.RayCluster) []networkingv1.NetworkPolicyIngressRule {
 	if rc.Labels[rayv1.LabelJobSubmissionMode] != string(rayv1.K8sJobMode) {
 		return nil

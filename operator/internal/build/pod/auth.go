@@ -8,18 +8,17 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/secret"
 )
 
-// EnvAuthToken is the variable that Ray takes its token from.
+// EnvAuthToken is the variable from which Ray reads its token.
 const EnvAuthToken = "RAY_AUTH_TOKEN"
 
-// AddAuth gives containers of a Pod that is not a node of the cluster, such as the submitter of a RayJob, what they need to
-// talk to its Ray. What a container has already, it keeps.
+// AddAuth adds the token for the cluster's Ray APIs to containers of a Pod that is not a Ray node, such as the submitter of a
+// RayJob. It does not overwrite existing values.
 func AddAuth(rc *rayv1.RayCluster, s *corev1.PodSpec, containers ...*corev1.Container) {
 	(&node{rc: rc}).addAuth(s, containers...)
 }
 
-// addAuth gives the containers, of which some may be nil, what they need to talk to a Ray that demands a token: the token
-// from a Secret, or a token of their ServiceAccount that Ray has the Kubernetes API check. What a container has already,
-// it keeps.
+// addAuth adds the token for Ray APIs to the containers, of which some may be nil. The token comes from a Secret, or from the
+// ServiceAccount if Ray lets the Kubernetes API check tokens. It does not overwrite existing values.
 func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 	o := n.rc.Spec.AuthOptions
 	if o == nil || o.Mode != rayv1.AuthModeToken {
@@ -43,7 +42,7 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 		}}})
 	}
 	if kubernetes {
-		// Audience and life time are left to the API server; the kubelet renews the file in time.
+		// The API server chooses audience and lifetime; the kubelet renews the file in time.
 		addVolume(s, rayv1.VolumeRayToken, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}}},
 		}})

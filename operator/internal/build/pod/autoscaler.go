@@ -11,12 +11,12 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// autoscalerCommand starts the autoscaler. Kubernetes puts in the two variables, no shell.
+// autoscalerCommand starts the autoscaler. Kubernetes, not a shell, replaces the two variables.
 const autoscalerCommand = "ray kuberay-autoscaler --cluster-name $(RAY_CLUSTER_NAME) --cluster-namespace $(RAY_CLUSTER_NAMESPACE)"
 
 func (n *node) autoscaling() bool { return ptr.Deref(n.rc.Spec.EnableInTreeAutoscaling, false) }
 
-// autoscalerVersion is the version that the user demands; empty leaves the choice to the Ray image.
+// autoscalerVersion returns the version in the spec; empty leaves the choice to the Ray image.
 func (n *node) autoscalerVersion() rayv1.AutoscalerVersion {
 	if o := n.rc.Spec.AutoscalerOptions; n.autoscaling() && o != nil {
 		return ptr.Deref(o.Version, "")
@@ -24,7 +24,7 @@ func (n *node) autoscalerVersion() rayv1.AutoscalerVersion {
 	return ""
 }
 
-// addAutoscalerVersion tells the processes of the head which autoscaler runs next to them.
+// addAutoscalerVersion sets the autoscaler version for the processes of the head.
 func (n *node) addAutoscalerVersion(ray *corev1.Container) {
 	if !n.isHead() {
 		return
@@ -38,8 +38,8 @@ func (n *node) addAutoscalerVersion(ray *corev1.Container) {
 	}
 }
 
-// newAutoscaler is the autoscaler as it is without options; nil on workers and when it is off. It runs in the image of
-// the Ray container, whose version it must match.
+// newAutoscaler returns the autoscaler container without options, or nil on workers and without autoscaling. It uses the image of
+// the Ray container, because the versions must match.
 func (n *node) newAutoscaler(ray *corev1.Container) *corev1.Container {
 	if !n.isHead() || !n.autoscaling() {
 		return nil
@@ -61,7 +61,7 @@ func (n *node) newAutoscaler(ray *corev1.Container) *corev1.Container {
 	}
 }
 
-// addAutoscalerOptions lets the user have the last word on the autoscaler; c may be nil.
+// addAutoscalerOptions overrides the autoscaler container with the options in the spec; c may be nil.
 func (n *node) addAutoscalerOptions(c *corev1.Container) {
 	if c == nil || n.rc.Spec.AutoscalerOptions == nil {
 		return
@@ -85,12 +85,12 @@ func (n *node) addAutoscalerOptions(c *corev1.Container) {
 	c.VolumeMounts = append(c.VolumeMounts, o.VolumeMounts...)
 }
 
-// FixedResources are requests and limits alike.
+// FixedResources returns equal requests and limits.
 func FixedResources(cpu, memory string) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: Amounts(cpu, memory), Limits: Amounts(cpu, memory)}
 }
 
-// Amounts is a list of CPU and memory.
+// Amounts returns a resource list with CPU and memory.
 func Amounts(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse(cpu),

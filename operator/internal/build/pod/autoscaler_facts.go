@@ -13,12 +13,12 @@ import (
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
-// AutoscalerFacts are what Ray is started with because of devices and what its autoscaler, which knows the RayCluster and no Pods, cannot see there: GPUs
-// of a group that asks for memory only, MIG profiles, families that are custom resources. The cluster is as its user wrote it. There are none without a
-// registry or without autoscaling.
+// AutoscalerFacts returns the start parameters of Ray that result from devices and that the autoscaler cannot derive, because it
+// reads the RayCluster and no Pods. Examples are GPUs of a group that requests only memory, MIG profiles, and families with custom
+// resources. rc must have the user's spec. Without a registry or autoscaling it returns none.
 //
-// A group has them where it has its resources: in these, or else in rayStartParams, which every release of Ray reads. Custom resources are one text in
-// rayStartParams; one of the user's is left alone.
+// The facts of a group belong into its resources if it has any, else into rayStartParams, which every release of Ray reads. Custom
+// resources are one text in rayStartParams; a text of the user is not changed.
 func AutoscalerFacts(rc *rayv1.RayCluster, o Options) devicefacts.Facts {
 	if o.Devices == nil || !ptr.Deref(rc.Spec.EnableInTreeAutoscaling, false) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// startCommand renders "ray start". Each flag has a blank on either side, so that two stand between flags and one at
-// the end: the text is visible in the Pod and equal to KubeRay's. Values go through the function.
+// startCommand renders "ray start". Each flag has a blank on either side, as in KubeRay, because the text is visible in the Pod.
+// value converts the values.
 func startCommand(kind rayv1.RayNodeType, params map[string]string, value func(string) string) string {
 	var b strings.Builder
 	b.WriteString("ray start ")
@@ -24,7 +24,7 @@ func startCommand(kind rayv1.RayNodeType, params map[string]string, value func(s
 		case isTrue(v) && !takesBoolean(key):
 			b.WriteString(" --" + key + " ")
 		case strings.EqualFold(v, "false") && !takesBoolean(key):
-			// A flag that is off is left out.
+			// Omit a disabled flag.
 		default:
 			b.WriteString(" --" + key + "=" + value(v) + " ")
 		}
@@ -32,11 +32,11 @@ func startCommand(kind rayv1.RayNodeType, params map[string]string, value func(s
 	return b.String()
 }
 
-// quoted protects a value from the shell where nobody can have meant anything else. Users write quotes, $VARIABLES and
-// backslashes on purpose, so such a value is left alone, unless it is a bare JSON object, of which the shell would leave
-// no quote. So is one with further flags behind a blank. KubeRay quotes nothing: a blank then ends the value.
+// quoted quotes a value for the shell if its meaning is unambiguous. Users write quotes, $VARIABLES and backslashes on purpose, so
+// such a value stays as it is, unless it is a bare JSON object, whose quotes the shell would remove. A value with further flags
+// after a blank also stays. KubeRay quotes nothing, so a blank ends the value.
 //
-// It is for the line that the operator itself gives to a shell. In the variable values stay as they are (see unquoted).
+// It applies to the line that the operator passes to a shell. The environment variable has unquoted values (see unquoted).
 func quoted(value string) string {
 	const (
 		wordBreaking = " \t\r\n;&|<>()"
@@ -45,7 +45,7 @@ func quoted(value string) string {
 	inner := strings.TrimSpace(value)
 	switch {
 	case value == "$"+envRedisUsername, value == "$"+envRedisPassword:
-		return `"` + value + `"` // the operator's own: what is in it may have blanks
+		return `"` + value + `"` // set by the operator; its value may contain blanks
 	case strings.HasPrefix(inner, `{"`) && json.Valid([]byte(inner)) && !strings.ContainsAny(inner, "'`$"):
 	case !strings.ContainsAny(inner, wordBreaking), strings.ContainsAny(value, shellSyntax), strings.Contains(value, " -"):
 		return value
@@ -53,19 +53,18 @@ func quoted(value string) string {
 	return "'" + value + "'"
 }
 
-// unquoted is for the variable KUBERAY_GEN_RAY_START_CMD. Commands of users contain it as $KUBERAY_GEN_RAY_START_CMD, where
-// a shell splits at blanks but takes no quotes away: any that were added would reach Ray.
+// unquoted applies to the variable KUBERAY_GEN_RAY_START_CMD. User commands contain it as $KUBERAY_GEN_RAY_START_CMD, which a
+// shell splits at blanks without removing quotes, so quotes would reach Ray.
 func unquoted(value string) string { return value }
 
-// takesBoolean reports whether the flag wants true or false spelt out.
+// takesBoolean reports whether the flag requires an explicit true or false.
 func takesBoolean(flag string) bool {
 	return flag == "log-color" || flag == "include-dashboard" || flag == "include-log-monitor"
 }
 
-// setCommand makes the Ray container run the user's command, if any, and then start. The container stays as it is when
-// the user starts Ray himself or says so by annotation. The words of the user are joined by blanks and not quoted, as by
-// KubeRay: most of them are lines for a shell, such as "pip install x && export Y=1", and shall act on the shell that
-// starts Ray.
+// setCommand makes the Ray container run the user's command, if any, and then start. It changes nothing if the user's command
+// starts Ray or an annotation disables it. Like KubeRay, it joins the user's words with blanks and does not quote them. Most are
+// shell lines, such as "pip install x && export Y=1", which must affect the shell that starts Ray.
 func setCommand(ray *corev1.Container, annotations map[string]string, start string, loginShell bool) {
 	var user strings.Builder
 	for _, word := range slices.Concat(ray.Command, ray.Args) {
@@ -82,7 +81,7 @@ func setCommand(ray *corev1.Container, annotations map[string]string, start stri
 	ray.Args = []string{command}
 }
 
-// Shell is the command of containers that get a line for the shell as their argument.
+// Shell returns the command of containers whose argument is a shell line.
 func Shell(login bool) []string {
 	if login {
 		return []string{"/bin/bash", "-cl", "--"}

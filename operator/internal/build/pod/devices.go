@@ -13,12 +13,12 @@ import (
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
-// DeviceRegistry is the registry of families of shared accelerators as it is now. Building one Pod asks once.
+// DeviceRegistry provides the current registry of device families. Building a Pod reads it once.
 type DeviceRegistry interface{ Program() *plan.Program }
 
-// completeDevices puts into the template what admission would add for shared accelerators. Ray has to be started with numbers that match, and the
-// call of admission may be left out. A Pod that is left as it is by its label is counted all the same. Conditions see the labels and annotations that the Pod will have. A template that admission would refuse stays as it
-// is, and is refused there.
+// completeDevices adds to the template what admission would add for shared accelerators: the start parameters of Ray must match,
+// and admission may be skipped. It also counts the devices of a Pod whose label disables admission. Conditions use the final
+// labels and annotations of the Pod. A template that admission would reject is not changed; admission rejects the Pod.
 func (n *node) completeDevices() {
 	if n.o.Devices == nil {
 		return
@@ -36,8 +36,8 @@ func (n *node) completeDevices() {
 	}
 }
 
-// addDevices adds what the devices of the Ray container are to Ray. One GPU of Ray is one entry in its list of visible devices, so that numbers of
-// devices count and their sizes do not. What the user has set wins.
+// addDevices adds the devices of the Ray container to the start parameters. A GPU in Ray is an entry in the list of visible
+// devices, so the number of devices counts, not their size. Values of the user take precedence.
 func (n *node) addDevices(params map[string]string, ray corev1.ResourceRequirements) {
 	if n.program == nil {
 		return
@@ -47,16 +47,16 @@ func (n *node) addDevices(params map[string]string, ray corev1.ResourceRequireme
 	case c.GPUs != nil:
 		addMissing(params, map[string]string{paramGPUs: strconv.FormatInt(*c.GPUs, 10)})
 	case !c.Devices && !n.o.NoExplicitZeroGPU && !asksForGPU(ray):
-		// Images that see all cards would have them counted.
+		// Without this, Ray counts all GPUs that the image can see.
 		addMissing(params, map[string]string{paramGPUs: "0"})
 	}
 	addCustom(params, c.Custom)
 }
 
-// labelsVersion is the first release of Ray that documents labels of nodes; one before it does not start with this form of them.
+// labelsVersion is the first Ray release that documents node labels; earlier ones fail to start with this parameter.
 var labelsVersion = version.MustParseGeneric("2.49.0")
 
-// rayLabels are those of the group, and under them those of the devices.
+// rayLabels returns the labels of the group, and those of the devices with lower precedence.
 func (n *node) rayLabels(ray corev1.ResourceRequirements) map[string]string {
 	if _, set := n.startParams["labels"]; !n.o.DeviceLabels || n.program == nil || set {
 		return n.labels
@@ -72,7 +72,7 @@ func (n *node) rayLabels(ray corev1.ResourceRequirements) map[string]string {
 	return labels
 }
 
-// sizes are labels about the devices of the Ray container. Those of several families, or instances of several profiles, have no size in common.
+// sizes returns labels for the device size of the Ray container, or none if it has devices of several families or profiles.
 func (n *node) sizes(ray corev1.ResourceRequirements) map[string]string {
 	var own []plan.Device
 	for i := range n.devices {
@@ -90,7 +90,7 @@ func (n *node) sizes(ray corev1.ResourceRequirements) map[string]string {
 	return nil
 }
 
-// addCustom adds resources to the parameter of that name. A text that cannot be parsed stays as it is.
+// addCustom adds resources to the parameter "resources". It does not change a value that cannot be parsed.
 func addCustom(params map[string]string, add map[string]int64) {
 	has, ok := raycount.ParseResources(params[paramResources])
 	if !ok || len(add) == 0 {

@@ -56,7 +56,7 @@ func deviceWorker(t *testing.T, o Options, asks string, edit func(*rayv1.WorkerG
 	return p
 }
 
-// TestStartParametersOfDevices: what Ray is told matches what the container sees.
+// TestStartParametersOfDevices: the start parameters of Ray match the devices of the container.
 func TestStartParametersOfDevices(t *testing.T) {
 	o := Options{Devices: shippedDevices(t)}
 	cases := map[string]struct{ asks, want string }{

@@ -1,9 +1,8 @@
-// Package pod builds the head and worker Pods of a RayCluster: spec in, object out. Nothing here talks to a cluster,
-// reads a clock or the environment, or changes what it is given; what the operator's flags decide arrives in Options.
+// Package pod builds the head and worker Pods of a RayCluster from its spec. It uses no client, clock or environment variable and
+// does not change its arguments. The operator's flags arrive in Options.
 //
-// What is built is what KubeRay 1.7 builds, to the byte where running clusters or Ray itself can see it (names, labels,
-// start command, environment), so that either operator can take over the clusters of the other. The places where this
-// package deliberately differs say so.
+// The Pods equal those of KubeRay 1.7 in everything that running clusters or Ray can see: names, labels, start command,
+// environment. So either operator can take over the clusters of the other. Comments mark deliberate differences.
 //
-// A builder never fails and never panics: an object that admission would refuse yields a Pod that the API server refuses.
+// Builders never fail and never panic: for an object that admission would reject, they return a Pod that the API server rejects.
 package pod

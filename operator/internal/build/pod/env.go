@@ -9,16 +9,15 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// environment adds variables to a container in the two ways the contract knows.
+// environment adds variables to a container, with or without priority over those of the user.
 type environment struct{ vars *[]corev1.EnvVar }
 
 func (e environment) index(name string) int {
 	return slices.IndexFunc(*e.vars, func(v corev1.EnvVar) bool { return v.Name == name })
 }
 
-// set makes the operator's value win. KubeRay appends a second entry of the name, to the same effect for processes but
-// with a warning from the API server on each Pod; here the first entry of the user is replaced where it stands, and more
-// of the name, of which the last would win, are dropped.
+// set gives the operator's value priority. KubeRay appends a second entry of the same name. That has the same effect, but the API
+// server warns about each such Pod. Here the first entry of the name is replaced in its place, and further entries are removed.
 func (e environment) set(v corev1.EnvVar) {
 	i := e.index(v.Name)
 	if i < 0 {
@@ -30,13 +29,12 @@ func (e environment) set(v corev1.EnvVar) {
 	*e.vars = (*e.vars)[:i+1+len(after)]
 }
 
-// Override puts the variables of top behind those of under, in their order, so that they may refer to each other, and drops those that have
-// the same names.
+// Override removes from under the variables that top also has and appends top. Variables of top may then refer to those of under.
 func Override(under, top []corev1.EnvVar) []corev1.EnvVar {
 	return append(slices.DeleteFunc(under, func(o corev1.EnvVar) bool { return environment{&top}.index(o.Name) >= 0 }), top...)
 }
 
-// setDefault leaves a variable of the user alone, even an empty one. What comes in through envFrom is not seen.
+// setDefault adds the variable unless the user has set it, even to an empty value. It does not see variables from envFrom.
 func (e environment) setDefault(v corev1.EnvVar) {
 	if e.index(v.Name) < 0 {
 		*e.vars = append(*e.vars, v)
@@ -55,15 +53,15 @@ func clusterName() corev1.EnvVar {
 
 func clusterNamespace() corev1.EnvVar { return field("RAY_CLUSTER_NAMESPACE", "metadata.namespace") }
 
-// addHeadAddress tells where the head is. RAY_IP is deprecated: the first label of the host, which resolves in the
-// cluster's own namespace only.
+// addHeadAddress sets the address of the head. RAY_IP is deprecated: it is the first label of the host and resolves only in the
+// cluster's namespace.
 func (n *node) addHeadAddress(e environment) {
 	e.set(text("FQ_RAY_IP", names.HeadHost(n.rc, n.o.ClusterDomain)))
 	e.set(text("RAY_IP", names.HeadService(n.rc)))
 }
 
-// addRayEnv adds what every node of the cluster has. The order of the entries is part of the contract: variables may
-// refer to those before them.
+// addRayEnv adds the variables of every Ray node. The order is part of the contract with Ray, because variables may refer to
+// earlier ones.
 func (n *node) addRayEnv(e environment, start string) {
 	for _, v := range n.o.Env {
 		e.setDefault(*v.DeepCopy())
@@ -73,12 +71,12 @@ func (n *node) addRayEnv(e environment, start string) {
 	}
 	e.set(clusterName())
 	e.set(clusterNamespace())
-	e.set(field("RAY_CLOUD_INSTANCE_ID", "metadata.name")) // the autoscaler finds the Pod of a Ray node by these two
+	e.set(field("RAY_CLOUD_INSTANCE_ID", "metadata.name")) // the autoscaler uses these two to find the Pod of a Ray node
 	e.set(field("RAY_NODE_TYPE_NAME", "metadata.labels['"+rayv1.LabelGroup+"']"))
 	e.set(text("KUBERAY_GEN_RAY_START_CMD", start))
 	e.setDefault(text("RAY_PORT", names.HeadPort(n.rc)))
 	if n.ofRayService() {
-		// Serve must notice a lost head quickly.
+		// Serve must detect the loss of a head quickly.
 		e.setDefault(text("RAY_timeout_ms_task_wait_for_death_info", "0"))
 		e.setDefault(text("RAY_gcs_server_request_timeout_seconds", "5"))
 		e.setDefault(text("RAY_SERVE_KV_TIMEOUT_S", "5"))

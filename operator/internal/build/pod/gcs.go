@@ -20,14 +20,14 @@ const (
 	envRedisPassword = "REDIS_PASSWORD"
 )
 
-// addFaultTolerance prepares the Ray container for a head that comes back with its metadata.
+// addFaultTolerance configures the Ray container for GCS fault tolerance.
 func (n *node) addFaultTolerance(s *corev1.PodSpec, ray *corev1.Container) {
 	env := environment{&ray.Env}
 	backend := gcs.Backend(n.rc)
 	switch {
 	case backend == "":
 	case !n.isHead():
-		// Workers must outlive a head that comes back, which takes longer than Ray's own default.
+		// Workers must survive the restart of a head, which takes longer than Ray's default timeout.
 		env.setDefault(text("RAY_gcs_rpc_server_reconnect_timeout_s", "600"))
 	case backend == rayv1.GcsFTBackendRocksDB:
 		n.addEmbeddedStore(s, ray)
@@ -36,7 +36,7 @@ func (n *node) addFaultTolerance(s *corev1.PodSpec, ray *corev1.Container) {
 	}
 }
 
-// addEmbeddedStore makes the GCS write to files on a volume that outlives the Pod.
+// addEmbeddedStore makes the GCS store its data on a volume that outlives the Pod.
 func (n *node) addEmbeddedStore(s *corev1.PodSpec, ray *corev1.Container) {
 	env := environment{&ray.Env}
 	env.setDefault(text("RAY_gcs_storage", "rocksdb"))
@@ -52,8 +52,8 @@ func (n *node) addEmbeddedStore(s *corev1.PodSpec, ray *corev1.Container) {
 	addMount(ray, corev1.VolumeMount{Name: rayv1.VolumeGCSStorage, MountPath: rayv1.VolumeGCSStoragePath, SubPath: subPath})
 }
 
-// addRedis tells the head where its Redis is. With the options the operator writes the whole connection; with the older
-// annotation the user does.
+// addRedis configures the Redis connection of the head. With gcsFaultToleranceOptions the operator writes all of it; with the
+// older annotation the user does.
 func (n *node) addRedis(env environment, hasSources bool) {
 	env.setDefault(text(gcs.EnvStorageNamespace, gcs.StorageNamespace(n.rc)))
 	o := n.rc.Spec.GcsFaultToleranceOptions
@@ -61,7 +61,7 @@ func (n *node) addRedis(env environment, hasSources bool) {
 		n.addLegacyPassword(env)
 		return
 	}
-	// An empty address is written too, as by KubeRay, unless it could hide one that comes from a ConfigMap or Secret.
+	// Like KubeRay, write an empty address too, unless it could hide one from a ConfigMap or Secret.
 	if o.RedisAddress != "" || !hasSources {
 		env.set(text(envRedisAddress, o.RedisAddress))
 	}
@@ -73,7 +73,7 @@ func (n *node) addRedis(env environment, hasSources bool) {
 	}
 }
 
-// addRedisParams leaves it to the shell to put in user name and password, so that neither is in the command.
+// addRedisParams lets the shell insert user name and password, so that neither appears in the command.
 func (n *node) addRedisParams(params map[string]string) {
 	o := n.rc.Spec.GcsFaultToleranceOptions
 	if !n.isHead() || o == nil || gcs.Backend(n.rc) != rayv1.GcsFTBackendRedis {
@@ -87,12 +87,12 @@ func (n *node) addRedisParams(params map[string]string) {
 	}
 }
 
-// shellVariable matches text that is nothing but a reference to a variable.
+// shellVariable matches text that consists of one variable reference.
 var shellVariable = regexp.MustCompile(`^"?\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?"?$`)
 
-// addLegacyPassword gives the clean-up of Redis, which runs in this container too, the password that the user wrote into
-// the start parameters. A reference there is one for a shell, which does not look into values of variables: it becomes
-// one for Kubernetes, or is left out when the variable is not in sight. KubeRay copies the text.
+// addLegacyPassword passes the password in the start parameters on to the Redis cleanup, which runs in this container too. A shell
+// reference is converted to a Kubernetes reference, because a shell does not expand values of variables. It is left out if the
+// container does not define the variable. KubeRay copies the text.
 func (n *node) addLegacyPassword(env environment) {
 	password, ok := n.startParams[paramRedisPassword]
 	if !ok {

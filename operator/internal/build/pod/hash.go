@@ -11,10 +11,10 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// SpecHash is a fingerprint of the parts of the spec that make Pods what they are. Left out, as by KubeRay 1.7, are the
-// upgrade strategy, the tolerations and scheduling gates of templates, and of groups the replicas, their bounds and the
-// workers to delete: changing these restarts nothing. Left out here as well is what no Pod is made from, see forgetOthers.
-// Start parameters that are nil hash like empty ones, since the API server stores either. The spec is not changed.
+// SpecHash returns a hash of the parts of the spec that determine Pods. Like KubeRay 1.7, it ignores the upgrade strategy,
+// tolerations and scheduling gates of templates, and the replicas, bounds and workersToDelete of groups: their changes restart
+// nothing. It also ignores fields that do not affect Pods, see forgetOthers. Nil start parameters hash like empty ones, since the
+// API server stores either. The spec is not modified.
 func SpecHash(spec *rayv1.RayClusterSpec) string {
 	s := spec.DeepCopy()
 	s.UpgradeStrategy = nil
@@ -35,14 +35,14 @@ func SpecHash(spec *rayv1.RayClusterSpec) string {
 	forgetOthers(s)
 	text, err := json.Marshal(s)
 	if err != nil {
-		return "" // not reached for what can be decoded; an empty stored hash compares as unknown
+		return "" // not reached for a decoded spec; an empty stored hash means unknown
 	}
 	sum := sha1.Sum(text) //nolint:gosec // see the import
 	return base32.HexEncoding.EncodeToString(sum[:])
 }
 
-// forgetOthers removes what concerns other objects than Pods, or how many there are. KubeRay makes all Pods anew for it, so
-// that adding "suspend: false" or an annotation of the Service ends all that runs. Of the head Service Pods know the name.
+// forgetOthers removes fields that affect only other objects or the number of Pods. KubeRay recreates all Pods for them, so that
+// "suspend: false" or a Service annotation ends all running work. Pods depend only on the name of the head Service.
 func forgetOthers(s *rayv1.RayClusterSpec) {
 	s.Suspend, s.NetworkPolicy, s.HeadServiceAnnotations = nil, nil, nil
 	h := &s.HeadGroupSpec

@@ -31,7 +31,7 @@ func TestSpecHash(t *testing.T) {
 			s.HeadGroupSpec.RayStartParams, s.WorkerGroupSpecs[0].RayStartParams = map[string]string{}, nil
 		},
 	}
-	// What no Pod is made from.
+	// Fields that do not affect Pods.
 	others := map[string]func(*rayv1.RayClusterSpec){
 		"suspend":        func(s *rayv1.RayClusterSpec) { s.Suspend = new(false) },
 		"group suspend":  func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Suspend = new(true) },

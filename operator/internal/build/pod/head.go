@@ -13,7 +13,7 @@ func Head(rc *rayv1.RayCluster, o Options) *corev1.Pod {
 	if o.DeterministicHeadName {
 		p.Name = names.HeadPod(rc.Name)
 	} else {
-		// A name in the template is left in place and wins, as with KubeRay: clusters that rely on it keep their head.
+		// As in KubeRay, a name in the template takes precedence: existing clusters rely on it.
 		p.GenerateName = names.HeadPodPrefix(rc.Name)
 	}
 	p.Annotations[rayv1.AnnotationUpgradeStrategyRecreateHash] = SpecHash(&rc.Spec)

@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// collectorEventsPort is where the collector takes events from the Ray processes of its Pod.
+// collectorEventsPort is the port on which the collector receives events from the Ray processes of its Pod.
 const collectorEventsPort = "8084"
 
 // collectedEvents are the kinds of events that the history server can show.
@@ -29,7 +29,7 @@ var collectedEvents = strings.Join([]string{
 	"NODE_LIFECYCLE_EVENT",
 }, ",")
 
-// collectorOptions is nil without a collector.
+// collectorOptions returns nil without a collector.
 func (n *node) collectorOptions() *rayv1.CollectorOptions {
 	if o := n.rc.Spec.HistoryServerOptions; n.o.HistoryServer && o != nil {
 		return o.CollectorOptions
@@ -37,7 +37,8 @@ func (n *node) collectorOptions() *rayv1.CollectorOptions {
 	return nil
 }
 
-// newCollector is the container that ships logs and events of the node to the history server's storage; nil without.
+// newCollector returns the container that uploads logs and events of the node to the history server's storage; nil without a
+// collector.
 func (n *node) newCollector(params map[string]string) *corev1.Container {
 	if n.collectorOptions() == nil {
 		return nil
@@ -81,7 +82,7 @@ func (n *node) collectorEnv(params map[string]string) []corev1.EnvVar {
 	return env
 }
 
-// addExportEnv makes Ray send its events to the collector, if there is one.
+// addExportEnv makes Ray send events to the collector, if there is one.
 func (n *node) addExportEnv(ray *corev1.Container) {
 	if n.collectorOptions() == nil {
 		return

@@ -9,10 +9,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// newHeadWait holds a worker until the GCS answers, since "ray start" gives up after a few attempts and a head that is
-// pulling its image takes longer. It runs in the image and, as far as the user set it up, the environment of the Ray
-// container, because reaching the head may need both; that includes envFrom, which KubeRay leaves out. Nil on the head
-// and when turned off.
+// newHeadWait returns the init container that delays a worker until the GCS answers, since "ray start" gives up after a few
+// attempts while the head may still pull its image. It uses the image and the user's environment of the Ray container, because
+// reaching the head may need both. That includes envFrom, which KubeRay omits. It returns nil on the head and if it is disabled.
 func (n *node) newHeadWait(user *corev1.Container) *corev1.Container {
 	if n.isHead() || n.o.NoInitContainer {
 		return nil
@@ -32,8 +31,8 @@ func (n *node) newHeadWait(user *corev1.Container) *corev1.Container {
 	}
 }
 
-// waitScript asks every 5 seconds for ever: the kubelet cannot know better than the user how long is too long. The
-// reasons why the head does not answer are only shown after two minutes, for at first they are always the same.
+// waitScript retries every 5 seconds forever, because only the user knows a reasonable limit. It prints the error of the head only
+// after two minutes, because the first errors are always the same.
 func waitScript(address string) string {
 	return fmt.Sprintf(`
 SECONDS=0

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// metadata takes from the template what the schema lets through; the namespace is always that of the cluster.
+// metadata copies the metadata that the schema of templates allows; the namespace is always that of the cluster.
 func (n *node) metadata() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:            n.template.Name,
@@ -26,7 +26,7 @@ func (n *node) metadata() metav1.ObjectMeta {
 	}
 }
 
-// podLabels puts labels of the user over those of the operator, but for the ones that Pods are found by.
+// podLabels merges labels. Those of the user override those of the operator, except the labels by which Pods are selected.
 func (n *node) podLabels() map[string]string {
 	l := map[string]string{
 		rayv1.LabelIsRayNode:  rayv1.LabelIsRayNodeValue,
@@ -41,7 +41,7 @@ func (n *node) podLabels() map[string]string {
 	l[rayv1.LabelGroup] = n.group
 	addMissing(l, n.o.Labels)
 	if n.ofRayService() {
-		// The RayService controller turns the head's label to true once its proxy serves.
+		// The RayService controller sets the head's label to true once its proxy serves.
 		l[rayv1.LabelServe] = rayv1.LabelServeTrue
 		if n.isHead() {
 			l[rayv1.LabelServe] = rayv1.LabelServeFalse

@@ -10,35 +10,35 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// node is a Pod to be built: what head and worker have in common, so that the parts are written once.
+// node contains the inputs of a Pod that head and worker have in common.
 type node struct {
 	rc       *rayv1.RayCluster
 	o        Options
 	kind     rayv1.RayNodeType
 	group    string                  // value of the label ray.io/group
-	template *corev1.PodTemplateSpec // of the user; never changed
+	template *corev1.PodTemplateSpec // of the user; read-only
 
 	startParams map[string]string // as the user wrote them
 	resources   map[string]string // of the group
 	labels      map[string]string // of the group
 
-	program *plan.Program // set by completeDevices, nil if there is no registry
+	program *plan.Program // set by completeDevices; nil without a registry
 	devices []plan.Device // of the template
 }
 
 func (n *node) isHead() bool { return n.kind.IsHead() }
 
-// parts are the containers that the operator makes or completes. All but ray may be nil.
+// parts are the containers that the operator creates or completes. All except ray may be nil.
 type parts struct {
-	ray        *corev1.Container // the container at index 0 of the template, whatever its name
+	ray        *corev1.Container // container 0 of the template, with any name
 	autoscaler *corev1.Container
 	collector  *corev1.Container
 	waitCert   *corev1.Container // init container
 	waitHead   *corev1.Container // init container
 }
 
-// build assembles the Pod. The order of the parts is the order in which their list entries appear: environment, mounts
-// and volumes are those of the user first, then of each feature in turn.
+// build assembles the Pod. The order of the parts determines the order of environment, mounts and volumes: first those of the
+// user, then those of each feature.
 func (n *node) build() *corev1.Pod {
 	n.completeDevices()
 	p := &corev1.Pod{ObjectMeta: n.metadata(), Spec: *n.template.Spec.DeepCopy()}
@@ -46,7 +46,7 @@ func (n *node) build() *corev1.Pod {
 	n.setPolicies(s)
 	if len(s.Containers) == 0 {
 		s.Containers = n.sidecars()
-		return p // not a Ray Pod: there is no container to run Ray in
+		return p // not a Ray Pod: no container can run Ray
 	}
 	user := &n.template.Spec.Containers[0]
 	params := n.params(user.Resources)
@@ -84,7 +84,7 @@ func (n *node) build() *corev1.Pod {
 	return p
 }
 
-// present returns those containers that are not nil.
+// present returns the containers that are not nil.
 func present(containers ...*corev1.Container) []corev1.Container {
 	var list []corev1.Container
 	for _, c := range containers {
@@ -95,16 +95,16 @@ func present(containers ...*corev1.Container) []corev1.Container {
 	return list
 }
 
-// setPolicies sets what the autoscaler demands of the Pod as a whole.
+// setPolicies sets the Pod fields that the autoscaler requires.
 func (n *node) setPolicies(s *corev1.PodSpec) {
 	if !n.autoscaling() {
 		return
 	}
 	if n.isHead() {
-		s.ServiceAccountName = names.ServiceAccount(n.rc) // its rights are given to this account
+		s.ServiceAccountName = names.ServiceAccount(n.rc) // this account has the autoscaler's permissions
 	}
 	if n.autoscalerVersion() == rayv1.AutoscalerVersionV2 {
-		// It counts instances: a Ray node that comes back in the same Pod is one that it does not know.
+		// Autoscaler v2 counts instances: it does not know a Ray node that restarts in the same Pod.
 		s.RestartPolicy = corev1.RestartPolicyNever
 	}
 }

@@ -26,12 +26,12 @@ const (
 	paramDashboardPort   = "dashboard-port"
 )
 
-// params completes the start parameters of the user; those of the user win unless noted.
+// params completes the user's start parameters. User values take precedence unless noted.
 func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 	params := map[string]string{}
 	maps.Copy(params, n.startParams)
 
-	// The group's own fields win; validation refuses to have both.
+	// The group's own fields take precedence; validation rejects both at once.
 	n.addGroupResources(params)
 	if labels := n.rayLabels(ray); len(labels) > 0 {
 		params["labels"] = joinLabels(labels)
@@ -47,9 +47,9 @@ func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 		defaults["address"] = names.HeadAddress(n.rc, n.o.ClusterDomain)
 	}
 	addMissing(params, defaults)
-	params["block"] = "true" // always: without it "ray start" returns and the container ends
+	params["block"] = "true" // always: otherwise "ray start" returns and the container ends
 	if n.isHead() && n.autoscaling() {
-		params["no-monitor"] = "true" // the autoscaler has a container of its own
+		params["no-monitor"] = "true" // the autoscaler runs in its own container
 	}
 	n.addRedisParams(params)
 	n.addDevices(params, ray)
@@ -65,12 +65,12 @@ func joinLabels(labels map[string]string) string {
 	return strings.Join(pairs, ",")
 }
 
-// addGroupResources turns the group's resources into start parameters. Amounts that are no quantities are left out;
-// validation reports them.
+// addGroupResources converts the group's resources to start parameters. It skips amounts that are not quantities; validation
+// reports them.
 func (n *node) addGroupResources(params map[string]string) {
 	custom := map[string]float64{}
 	set := map[string]bool{}
-	once := func(param string, q resource.Quantity) { // of names that differ in case only, the first in byte order counts
+	once := func(param string, q resource.Quantity) { // among names that differ only in case, the first in byte order counts
 		if !set[param] {
 			set[param] = true
 			params[param] = strconv.FormatInt(q.Value(), 10)
@@ -99,8 +99,8 @@ func (n *node) addGroupResources(params map[string]string) {
 	}
 }
 
-// addDetected adds what the Ray container's resources say. CPU comes from the limit, else the request; all else from
-// limits alone. Fractions are rounded up, as Ray takes whole numbers here.
+// addDetected adds the resources of the Ray container. CPU comes from the limit, else the request; all others only from limits.
+// Fractions are rounded up, because Ray requires whole numbers here.
 func addDetected(params map[string]string, ray corev1.ResourceRequirements) {
 	setDefault := func(param string, q resource.Quantity) {
 		if _, ok := params[param]; !ok && !q.IsZero() {
@@ -111,7 +111,7 @@ func addDetected(params map[string]string, ray corev1.ResourceRequirements) {
 	setDefault("num-cpus", ray.Requests[corev1.ResourceCPU])
 	setDefault("memory", ray.Limits[corev1.ResourceMemory])
 
-	// KubeRay 1.7 finds no GPU when the parameter "resources" cannot be parsed; there is no reason to copy that.
+	// Unlike KubeRay 1.7, detect GPUs even if the parameter "resources" cannot be parsed.
 	for _, name := range slices.SortedFunc(maps.Keys(ray.Limits), cmp.Compare[corev1.ResourceName]) {
 		if resources.IsGPU(string(name)) {
 			setDefault(paramGPUs, ray.Limits[name]) // the first kind with an amount, not the sum
@@ -120,7 +120,7 @@ func addDetected(params map[string]string, ray corev1.ResourceRequirements) {
 	addAccelerator(params, ray.Limits)
 }
 
-// accelerators are Kubernetes resources that Ray knows by a name of its own, in the order of preference.
+// accelerators are Kubernetes resources that have another name in Ray, in order of preference.
 var accelerators = []struct {
 	kubernetes corev1.ResourceName
 	ray        string
@@ -129,8 +129,8 @@ var accelerators = []struct {
 	{resources.TPU, "TPU"},
 }
 
-// addAccelerator adds the first accelerator among the limits to the parameter "resources", unless the user's already
-// has one. A text that cannot be parsed stays as it is.
+// addAccelerator adds the first accelerator among the limits to the parameter "resources", unless the user's value already has
+// one. It does not change a value that cannot be parsed.
 func addAccelerator(params map[string]string, limits corev1.ResourceList) {
 	custom, ok := raycount.ParseResources(params[paramResources])
 	if !ok {
@@ -152,8 +152,8 @@ func addAccelerator(params map[string]string, limits corev1.ResourceList) {
 	}
 }
 
-// quoteResources writes the parameter "resources" in single quotes. A single quote in a name is written as a JSON
-// escape, or the shell would take the rest of the text for commands.
+// quoteResources returns the parameter "resources" in single quotes. A single quote in a name becomes a JSON escape; otherwise the
+// shell would interpret the rest as commands.
 func quoteResources(custom map[string]float64) string {
 	text, err := json.Marshal(custom)
 	if err != nil {

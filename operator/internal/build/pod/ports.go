@@ -8,7 +8,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// addMetricsPort declares the port that Prometheus finds Pods by, unless the user declared one of that name.
+// addMetricsPort declares the port by which Prometheus finds Pods, unless the user declared one with this name.
 func addMetricsPort(ray *corev1.Container) {
 	isMetrics := func(p corev1.ContainerPort) bool { return p.Name == rayv1.PortMetrics }
 	if !slices.ContainsFunc(ray.Ports, isMetrics) {

@@ -12,11 +12,12 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// healthEndpointVersion is the first Ray whose agent answers for the whole node, so that no wget is needed in the image.
+// healthEndpointVersion is the first Ray release whose agent reports the health of the whole node, so that the image needs no
+// wget.
 var healthEndpointVersion = version.MustParseGeneric("2.53.0")
 
-// addProbes adds the probes that the user did not write himself. Liveness has long timeouts, since killing a Ray node loses its
-// objects; readiness is quick.
+// addProbes adds the probes that the user did not set. Liveness has long timeouts, because killing a Ray node loses its objects;
+// readiness is quick.
 func (n *node) addProbes(ray *corev1.Container, params map[string]string) {
 	timeout := int32(2)
 	if n.isHead() {
@@ -46,7 +47,7 @@ func probe(handler corev1.ProbeHandler, delay, timeout, failures int32) *corev1.
 }
 
 func (n *node) healthCheck(params map[string]string) corev1.ProbeHandler {
-	// A version that cannot be read, such as nightly, might be an old one.
+	// A version that cannot be parsed, such as nightly, might be an old one.
 	if v, err := version.ParseGeneric(n.rc.Spec.RayVersion); err == nil && v.AtLeast(healthEndpointVersion) {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 			Path: "/api/healthz",
@@ -64,7 +65,7 @@ func raylet(params map[string]string) string {
 	return success(2, AgentPort(params), "api/local_raylet_healthz")
 }
 
-// AgentPort is where the dashboard agent of a node with these start parameters listens.
+// AgentPort returns the port of the dashboard agent of a node with these start parameters.
 func AgentPort(params map[string]string) int32 {
 	return portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort)
 }
@@ -86,8 +87,7 @@ func servePort(ray *corev1.Container) int32 {
 	return rayv1.DefaultServePort
 }
 
-// portParam reads a port among the start parameters. Text that is no 32-bit number, such as a $VARIABLE, counts as
-// absent.
+// portParam returns a port from the start parameters. Text that is not a 32-bit number, such as a $VARIABLE, counts as absent.
 func portParam(params map[string]string, name string, byDefault int32) int32 {
 	if port, err := strconv.ParseInt(params[name], 10, 32); err == nil {
 		return int32(port)

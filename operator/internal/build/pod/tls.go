@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// Where Ray finds its certificate.
+// Paths of Ray's certificate.
 const (
 	tlsCertificate = rayv1.VolumeTLSPath + "/tls.crt"
 	tlsKey         = rayv1.VolumeTLSPath + "/tls.key"
@@ -23,8 +23,8 @@ func tlsMount() corev1.VolumeMount {
 	return corev1.VolumeMount{Name: rayv1.VolumeTLS, MountPath: rayv1.VolumeTLSPath, ReadOnly: true}
 }
 
-// addTLS makes the Ray processes in the containers, of which some may be nil, talk to others by mutual TLS only. What a
-// container has already, it keeps.
+// addTLS makes the Ray processes in the containers, of which some may be nil, require mutual TLS. It does not overwrite existing
+// values.
 func (n *node) addTLS(s *corev1.PodSpec, containers ...*corev1.Container) {
 	if !n.tls() {
 		return
@@ -47,9 +47,9 @@ func (n *node) addTLS(s *corev1.PodSpec, containers ...*corev1.Container) {
 	addVolume(s, rayv1.VolumeTLS, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: secret}})
 }
 
-// newCertificateWait holds the Pod until its address is in the mounted certificate: the address is known only once the
-// Pod is there, and Ray reads the certificate only once. It is the first init container, because those of the user may
-// already talk to the head. Nil without TLS.
+// newCertificateWait returns the init container that delays the Pod until its IP is in the mounted certificate. The IP is known
+// only after the Pod exists, and Ray reads the certificate only once. It is the first init container, because those of the user
+// may connect to the head. It returns nil without TLS.
 func (n *node) newCertificateWait(ray *corev1.Container) *corev1.Container {
 	if !n.tls() {
 		return nil
@@ -66,8 +66,8 @@ func (n *node) newCertificateWait(ray *corev1.Container) *corev1.Container {
 	}
 }
 
-// certificateScript asks openssl rather than comparing text, because an IPv6 address is written in many ways. What is no
-// address at all, openssl takes for a match.
+// certificateScript uses openssl instead of a text comparison, because an IPv6 address has several spellings. openssl reports a
+// match for text that is not an address.
 func certificateScript(certificate string) string {
 	return fmt.Sprintf(`
 if ! command -v openssl > /dev/null; then

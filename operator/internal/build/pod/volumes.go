@@ -10,14 +10,14 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// addVolume adds a volume, unless the user has one of that name, which then takes its place.
+// addVolume adds a volume unless the user has one with this name.
 func addVolume(s *corev1.PodSpec, name string, source corev1.VolumeSource) {
 	if !slices.ContainsFunc(s.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
 		s.Volumes = append(s.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 	}
 }
 
-// addMount adds a mount, unless the user mounted that volume or something else at that path.
+// addMount adds a mount unless the user mounted this volume or another one at this path.
 func addMount(c *corev1.Container, m corev1.VolumeMount) {
 	hasVolume := slices.ContainsFunc(c.VolumeMounts, func(o corev1.VolumeMount) bool { return o.Name == m.Name })
 	if !hasVolume && mountAt(c.VolumeMounts, m.MountPath) == nil {
@@ -25,7 +25,7 @@ func addMount(c *corev1.Container, m corev1.VolumeMount) {
 	}
 }
 
-// mountAt is the mount at a path, however the path is written, or nil.
+// mountAt returns the mount at a path, in any spelling of the path, or nil.
 func mountAt(mounts []corev1.VolumeMount, at string) *corev1.VolumeMount {
 	for i := range mounts {
 		if path.Clean(mounts[i].MountPath) == path.Clean(at) {
@@ -35,7 +35,7 @@ func mountAt(mounts []corev1.VolumeMount, at string) *corev1.VolumeMount {
 	return nil
 }
 
-// mountEmptyDir mounts an emptyDir at a path, unless the user mounted something there.
+// mountEmptyDir mounts an emptyDir at a path unless the user mounted something there.
 func mountEmptyDir(s *corev1.PodSpec, c *corev1.Container, name, at string, source corev1.EmptyDirVolumeSource) {
 	if mountAt(c.VolumeMounts, at) == nil {
 		addVolume(s, name, corev1.VolumeSource{EmptyDir: &source})
@@ -43,8 +43,8 @@ func mountEmptyDir(s *corev1.PodSpec, c *corev1.Container, name, at string, sour
 	}
 }
 
-// addSharedMemory backs Ray's object store with memory: /dev/shm of a container is 64 MiB otherwise. Its limit is the
-// container's memory, as KubeRay's, because what is written there counts against it anyway.
+// addSharedMemory mounts memory at /dev/shm for Ray's object store; the default is 64 MiB. Like KubeRay, it uses the container's
+// memory as the limit, because shared memory counts against it anyway.
 func addSharedMemory(s *corev1.PodSpec, ray *corev1.Container) {
 	mountEmptyDir(s, ray, rayv1.VolumeSharedMemory, rayv1.VolumeSharedMemoryPath, corev1.EmptyDirVolumeSource{
 		Medium:    corev1.StorageMediumMemory,
@@ -61,7 +61,7 @@ func memoryOf(r corev1.ResourceRequirements) *resource.Quantity {
 	return nil
 }
 
-// addLogs shares the directory where Ray keeps logs and sockets with the containers that read or write it.
+// addLogs shares the directory of Ray's logs and sockets with the sidecars that use it.
 func addLogs(s *corev1.PodSpec, c parts) {
 	for _, sidecar := range []*corev1.Container{c.autoscaler, c.collector} {
 		if sidecar == nil {
@@ -71,8 +71,8 @@ func addLogs(s *corev1.PodSpec, c parts) {
 		if mountAt(sidecar.VolumeMounts, rayv1.VolumeRayLogsPath) != nil {
 			continue
 		}
-		// A volume that the user mounted there is shared whatever its name; KubeRay then gives the sidecar an empty one of
-		// its own. A path made of variables is not for containers that may not have them.
+		// Share a user's volume at this path regardless of its name; KubeRay mounts an empty volume in the sidecar instead. Do not
+		// share a path with variables, which the sidecar may lack.
 		if m := mountAt(c.ray.VolumeMounts, rayv1.VolumeRayLogsPath); m.SubPathExpr == "" {
 			sidecar.VolumeMounts = append(sidecar.VolumeMounts, *m.DeepCopy())
 			continue

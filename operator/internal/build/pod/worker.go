@@ -29,18 +29,18 @@ func workerNode(rc *rayv1.RayCluster, g *rayv1.WorkerGroupSpec, o Options) *node
 	}
 }
 
-// Replica places a worker within its group. The operator labels workers with it while the feature gate
-// RayMultiHostIndexing is on.
+// Replica is the place of a worker within its group. The operator writes it as labels if the feature gate RayMultiHostIndexing is
+// on.
 type Replica struct {
-	// Index of the replica within the group, from 0.
+	// Index is the index of the replica within the group, from 0.
 	Index int
-	// Name of the replica, equal on all its Pods. Empty for groups of one host per replica.
+	// Name is the name of the replica, equal on all its Pods. It is empty for groups with one host per replica.
 	Name string
-	// Host is the index of the Pod within the replica, from 0. Only used with a Name.
+	// Host is the index of the Pod within the replica, from 0. It is used only with a Name.
 	Host int
 }
 
-// Label writes the place of the worker on p, over labels of the user.
+// Label writes the labels on p and overrides those of the user.
 func (r Replica) Label(p *corev1.Pod) {
 	if p.Labels == nil {
 		p.Labels = map[string]string{}

@@ -11,16 +11,16 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
 
-// Options is what the cluster of a RayJob depends on besides the RayJob.
+// Options are the inputs of a RayJob's cluster besides the RayJob.
 type Options struct {
-	// Pod are the options of Pods, of which LoginShell counts.
+	// Pod are the options of Pods; only LoginShell is used.
 	Pod pod.Options
 	// SubmitterRestart is the feature gate SidecarSubmitterRestart.
 	SubmitterRestart bool
 }
 
-// Cluster builds the RayCluster of the current attempt at a RayJob, as KubeRay 1.7 does. Its name is the one in the status;
-// the RayJob must have a rayClusterSpec and no clusterSelector. What kubectl remembers for itself is not copied.
+// Cluster builds the RayCluster of the current attempt of a RayJob, as KubeRay 1.7 does. Its name is the one in the status. The
+// RayJob must have a rayClusterSpec and no clusterSelector. The last-applied annotation of kubectl is not copied.
 func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	rc := &rayv1.RayCluster{
 		ObjectMeta: metav1.ObjectMeta{
@@ -41,7 +41,7 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	if rc.Annotations == nil {
 		rc.Annotations = map[string]string{}
 	}
-	// A head that is made anew would have lost the job, and would submit it again.
+	// A recreated head has lost the job and would submit it again.
 	rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] = "true"
 	submitter, err := job.Sidecar(j, rc, o.Pod, o.SubmitterRestart)
 	if err != nil {

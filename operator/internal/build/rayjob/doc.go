@@ -1,3 +1,3 @@
-// Package rayjob builds what a RayJob is made into, its RayCluster, and what a RayCronJob makes: RayJobs. The Kubernetes Job
-// and the container that submit it are in package job, its head Service in package service.
+// Package rayjob builds the RayCluster of a RayJob and the RayJobs of a RayCronJob. Package job builds the Kubernetes Job and the
+// container that submit, package service the head Service.
 package rayjob

@@ -10,19 +10,19 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Kind of the owners.
+// kind is the kind of the owner.
 const kind = "RayService"
 
-// Options is what the children of a RayService depend on besides it.
+// Options are the inputs of a RayService's children besides the RayService.
 type Options struct {
-	// Version is the version of the operator, which is written on clusters next to the hash.
+	// Version is the version of the operator, which is stored on clusters next to the hash.
 	Version string
-	// FromMinimum starts the worker groups of a cluster at their minimum: in an upgrade in steps the autoscaler adds workers as the
-	// capacity goes up.
+	// FromMinimum starts the worker groups of a cluster at their minimum. In an incremental upgrade the autoscaler adds workers as
+	// the capacity grows.
 	FromMinimum bool
 }
 
-// Cluster builds the RayCluster of the name.
+// Cluster builds the RayCluster with this name.
 func Cluster(rs *rayv1.RayService, name string, o Options) *rayv1.RayCluster {
 	rc := &rayv1.RayCluster{
 		ObjectMeta: metav1.ObjectMeta{
@@ -43,7 +43,7 @@ func Cluster(rs *rayv1.RayService, name string, o Options) *rayv1.RayCluster {
 	return rc
 }
 
-// Baseline are the annotations by which Compare finds out later whether another cluster is needed.
+// Baseline returns the annotations with which Compare later decides whether a new cluster is needed.
 func Baseline(spec *rayv1.RayClusterSpec, version string) map[string]string {
 	return map[string]string{
 		rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete: Hash(spec),
@@ -53,9 +53,9 @@ func Baseline(spec *rayv1.RayClusterSpec, version string) map[string]string {
 	}
 }
 
-// Updated is a live cluster brought up to date in place: with the worker groups that were appended, and the fields of the others that
-// need no other cluster. What others have put there stays: suspend, metadata, and the replicas that the autoscaler has chosen. KubeRay
-// overwrites all but suspend, which shrinks a cluster under load.
+// Updated returns a live cluster updated in place: with appended worker groups, and with changed fields that need no new cluster.
+// It keeps values of other clients: suspend, metadata, and the replicas that the autoscaler has chosen. KubeRay overwrites all
+// except suspend, which shrinks a cluster under load.
 func Updated(rs *rayv1.RayService, live *rayv1.RayCluster, o Options) *rayv1.RayCluster {
 	rc := live.DeepCopy()
 	built := Cluster(rs, live.Name, o)
@@ -89,8 +89,9 @@ func over(under, top map[string]string) map[string]string {
 	return under
 }
 
-// clusterAnnotations leaves out what kubectl remembers for itself, and the annotation by which a plain cluster asks for a serve Service:
-// that would have the name of the one that is made here, and select other Pods. KubeRay copies both.
+// clusterAnnotations returns the annotations for clusters. It omits the last-applied annotation of kubectl, and the one that
+// requests a serve Service for a plain cluster: that Service would have the same name as the RayService's and select other Pods.
+// KubeRay copies both.
 func clusterAnnotations(rs *rayv1.RayService) map[string]string {
 	a := map[string]string{}
 	maps.Copy(a, rs.Annotations)
@@ -103,7 +104,7 @@ func controller(rs *rayv1.RayService) metav1.OwnerReference {
 	return *metav1.NewControllerRef(rs, rayv1.GroupVersion.WithKind(kind))
 }
 
-// origin are the labels by which clusters and Services of a RayService are found.
+// origin returns the labels that select clusters and Services of a RayService.
 func origin(name string) map[string]string {
 	return map[string]string{rayv1.LabelOriginatedFromCRName: name, rayv1.LabelOriginatedFromCRD: kind}
 }

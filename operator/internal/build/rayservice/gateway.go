@@ -14,28 +14,28 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// gatewayGroup is the one of the library as the type that kinds are made of.
+// gatewayGroup is the library's group version in the type of apimachinery.
 var gatewayGroup = schema.GroupVersion{Group: gatewayv1.GroupName, Version: gatewayv1.GroupVersion.Version}
 
-// The kinds of the Gateway API, which a Kubernetes cluster may lack.
+// Kinds of the Gateway API, which a Kubernetes cluster may lack.
 var (
 	GatewayKind = gatewayGroup.WithKind("Gateway")
 	RouteKind   = gatewayGroup.WithKind("HTTPRoute")
 )
 
-// listenerPort is where the Gateway takes requests.
+// listenerPort is the port of the Gateway's listener.
 const listenerPort = 80
 
 // Backend is a cluster with its share of the traffic.
 type Backend struct {
-	// Cluster is the name of the cluster, and Port where its serve Service takes requests.
+	// Cluster is the name of the cluster, and Port the port of its serve Service.
 	Cluster string
 	Port    int32
-	// Weight is in percent.
+	// Weight is the share in percent.
 	Weight int32
 }
 
-// Gateway builds the Gateway through which users reach a RayService with an upgrade strategy in steps.
+// Gateway builds the Gateway of a RayService with incremental upgrades.
 func Gateway(rs *rayv1.RayService) *unstructured.Unstructured {
 	g := &gatewayv1.Gateway{
 		ObjectMeta: gatewayMeta(rs, names.ServiceGateway(rs.Name)),
@@ -49,7 +49,7 @@ func Gateway(rs *rayv1.RayService) *unstructured.Unstructured {
 	return loose(g, GatewayKind)
 }
 
-// Route builds the HTTPRoute that splits the requests between the backends.
+// Route builds the HTTPRoute that splits requests between the backends.
 func Route(rs *rayv1.RayService, backends []Backend) *unstructured.Unstructured {
 	ns := gatewayv1.Namespace(rs.Namespace)
 	rule := gatewayv1.HTTPRouteRule{
@@ -75,8 +75,8 @@ func Route(rs *rayv1.RayService, backends []Backend) *unstructured.Unstructured 
 	return loose(r, RouteKind)
 }
 
-// KeepGateway takes over into desired what users have added to a live Gateway: listeners of other names, as for TLS, and more about ours. KubeRay
-// drops them.
+// KeepGateway copies user additions of a live Gateway into desired: other listeners, for example for TLS, and further fields of
+// the operator's listener. KubeRay drops them.
 func KeepGateway(desired, current *unstructured.Unstructured) {
 	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "listeners")
 	found, _, _ := unstructured.NestedSlice(current.Object, "spec", "listeners")
@@ -87,8 +87,8 @@ func KeepGateway(desired, current *unstructured.Unstructured) {
 	spec["listeners"] = overlaidByName(wanted, found)
 }
 
-// overlaidByName are the objects that were found, in their order, with what is wanted of those of the same names, and before them those that are
-// missing.
+// overlaidByName returns the found objects in their order, with the wanted fields of objects of the same name. Missing objects
+// come first.
 func overlaidByName(wanted, found []any) []any {
 	var missing []any
 	all := slices.Clone(found)
@@ -102,7 +102,7 @@ func overlaidByName(wanted, found []any) []any {
 	return append(missing, all...)
 }
 
-// indexByName is where in the list the object stands that has the name of the wanted one, negative if nowhere.
+// indexByName returns the index of the object in found that has the name of wanted, or a negative number.
 func indexByName(found []any, wanted any) int {
 	w, _ := wanted.(map[string]any)
 	return slices.IndexFunc(found, func(f any) bool {
@@ -111,15 +111,15 @@ func indexByName(found []any, wanted any) int {
 	})
 }
 
-// merged is what was found with the fields that are wanted in place of its own. Both are objects.
+// merged returns found with its fields replaced by those of wanted. Both are objects.
 func merged(wanted, found any) map[string]any {
 	both := maps.Clone(found.(map[string]any))
 	maps.Copy(both, wanted.(map[string]any))
 	return both
 }
 
-// KeepRoute takes over into desired what users have added to our rule of a live HTTPRoute, such as timeouts and filters, and what the API server
-// has filled in. KubeRay drops that with the next change of a weight.
+// KeepRoute copies user additions to the operator's rule of a live HTTPRoute, such as timeouts and filters, and defaults of the
+// API server into desired. KubeRay drops them with the next change of a weight.
 func KeepRoute(desired, current *unstructured.Unstructured) {
 	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "rules")
 	found, _, _ := unstructured.NestedSlice(current.Object, "spec", "rules")
@@ -134,7 +134,7 @@ func KeepRoute(desired, current *unstructured.Unstructured) {
 	rule := merged(ours, theirs)
 	backends, _, _ := unstructured.NestedSlice(ours, "backendRefs")
 	live, _, _ := unstructured.NestedSlice(theirs, "backendRefs")
-	for i, b := range backends { // those of others are not ours to send requests to
+	for i, b := range backends { // backends of other owners are dropped
 		if at := indexByName(live, b); at >= 0 {
 			backends[i] = merged(b, live[at])
 		}
@@ -146,15 +146,15 @@ func KeepRoute(desired, current *unstructured.Unstructured) {
 func gatewayMeta(rs *rayv1.RayService, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name: name, Namespace: rs.Namespace, OwnerReferences: []metav1.OwnerReference{controller(rs)},
-		Labels: map[string]string{rayv1.LabelCluster: rs.Name}, // KubeRay has it not; the operator's cache goes by it
+		Labels: map[string]string{rayv1.LabelCluster: rs.Name}, // not set by KubeRay; the operator's cache selects by it
 	}
 }
 
-// loose is the object as a kind that need not be known.
+// loose converts an object to an unstructured one, so that its kind need not be registered.
 func loose(o runtime.Object, kind schema.GroupVersionKind) *unstructured.Unstructured {
 	body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
-		body = map[string]any{} // not reached: the types are those of the library
+		body = map[string]any{} // not reached: these are types of the library
 	}
 	delete(body, "status")
 	u := &unstructured.Unstructured{Object: body}

@@ -12,31 +12,31 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Match says how the spec of a cluster compares with the one that the RayService asks for.
+// Match is the result of comparing a cluster's spec with the one in the RayService.
 type Match string
 
 const (
-	// Different says that another cluster is needed.
+	// Different means that a new cluster is needed.
 	Different Match = "Different"
-	// Appended says that the only difference are worker groups at the end, which the cluster can get in place.
+	// Appended means that only worker groups were appended, which can be added in place.
 	Appended Match = "Appended"
-	// Same says that there is no difference that counts.
+	// Same means that there is no relevant difference.
 	Same Match = "Same"
 )
 
-// Hash is the fingerprint of the spec of a cluster, as KubeRay 1.7 takes it. What may change without another cluster is left out:
-// suspend, the upgrade strategy, tolerations and scheduling gates, and of groups the replicas, their bounds and the workers to delete.
-// The spec is not changed.
+// Hash returns the hash of a cluster's spec, as KubeRay 1.7 computes it. It ignores fields that can change without a new cluster:
+// suspend, the upgrade strategy, tolerations and scheduling gates, and the replicas, bounds and workersToDelete of groups. The
+// spec is not modified.
 func Hash(spec *rayv1.RayClusterSpec) string {
 	text, err := json.Marshal(significant(spec))
 	if err != nil {
-		return "" // not reached for what can be decoded
+		return "" // not reached for a decoded spec
 	}
 	sum := sha1.Sum(text) //nolint:gosec // see the import
 	return base32.HexEncoding.EncodeToString(sum[:])
 }
 
-// significant is a copy with what counts.
+// significant returns a copy with only the fields that need a new cluster.
 func significant(spec *rayv1.RayClusterSpec) *rayv1.RayClusterSpec {
 	s := spec.DeepCopy()
 	s.Suspend, s.UpgradeStrategy = nil, nil
@@ -50,15 +50,15 @@ func significant(spec *rayv1.RayClusterSpec) *rayv1.RayClusterSpec {
 	return s
 }
 
-// Compare compares a cluster with the spec that the RayService asks for, by the hash that is stored with it.
+// Compare compares a cluster with the spec in the RayService by the hash that is stored on the cluster.
 //
-// A hash of another version of the operator, or of KubeRay, need not be comparable. Then the specs themselves are: what the live one
-// has in addition counts as put there by an admission webhook, so that to swap the operator replaces no cluster. KubeRay takes any
-// difference for none then, and loses an edit that was made while the operator was away.
+// A hash of another operator version or of KubeRay may not be comparable. Then Compare compares the specs. It attributes
+// additional fields of the live spec to admission webhooks, so that a change of the operator replaces no cluster. KubeRay assumes
+// equality in that case and loses an edit that was made while the operator was down.
 func Compare(wanted *rayv1.RayClusterSpec, rc *rayv1.RayCluster, version string) Match {
 	stored := rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete]
 	other := rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
-	foreign := stored == "" || other && stored != Hash(&rc.Spec) // one that is right for the live spec is taken as ours are
+	foreign := stored == "" || other && stored != Hash(&rc.Spec) // a hash that matches the live spec is treated as an own one
 	if equal(wanted, rc, stored, foreign) {
 		return Same
 	}

@@ -13,20 +13,21 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// serveSuffix is what a backend has behind the name of its cluster.
+// serveSuffix follows the cluster's name in the name of a backend.
 const serveSuffix = "-serve-svc"
 
-// GatewayState is what the status of a Gateway says. Its status may be of an earlier version of it: what KubeRay and this operator write of it
-// does not change while it is used.
+// GatewayState is the state in the status of a Gateway. The status may belong to an earlier generation: the fields that KubeRay
+// and this operator write do not change while the Gateway is used.
 type GatewayState struct {
-	// GatewayReady says that it is accepted and programmed, and GatewayWhy what keeps it from that; empty while nobody has looked at it.
+	// GatewayReady means that the Gateway is accepted and programmed. GatewayWhy is the reason if it is not; empty without a
+	// status.
 	GatewayReady bool
 	GatewayWhy   string
-	// Addresses are where it takes requests, sorted.
+	// Addresses are the addresses of the Gateway, sorted.
 	Addresses []string
 }
 
-// StateOfGateway reads the status of a Gateway. A status that cannot be read is none.
+// StateOfGateway reads the status of a Gateway. An invalid status counts as none.
 func StateOfGateway(u *unstructured.Unstructured) GatewayState {
 	var g gatewayv1.Gateway
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &g) != nil {
@@ -47,18 +48,19 @@ func StateOfGateway(u *unstructured.Unstructured) GatewayState {
 	return st
 }
 
-// RouteState is what an HTTPRoute sends where, and what its status says of one Gateway.
+// RouteState contains the weights of an HTTPRoute and its status for one Gateway.
 type RouteState struct {
-	// Weights are the shares of the traffic by the name of the cluster. A backend without a weight has 1, as for the Gateway API.
+	// Weights are the shares of traffic by cluster name. A backend without a weight has 1, as in the Gateway API.
 	Weights map[string]int32
-	// RouteReady says that the Gateway has accepted the HTTPRoute as it is now, with all its backends. An implementation that does not say which
-	// version it has looked at is taken at its word.
+	// RouteReady means that the Gateway has accepted the current generation of the HTTPRoute with all its backends. A status
+	// without observedGeneration counts as current.
 	RouteReady bool
-	// RouteRefused is why the Gateway does not accept it as it is now, or one of its backends; empty if it does, or has not looked at it.
+	// RouteRefused is why the Gateway rejects the current generation or one of its backends; empty if it accepts it or has not
+	// processed it.
 	RouteRefused string
 }
 
-// StateOfRoute reads an HTTPRoute and what the Gateway of the name says of it. One that cannot be read has no weights.
+// StateOfRoute reads an HTTPRoute and its status for the named Gateway. An invalid HTTPRoute has no weights.
 func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
 	st := RouteState{Weights: map[string]int32{}}
 	var r gatewayv1.HTTPRoute
@@ -82,7 +84,7 @@ func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
 	return st
 }
 
-// accepts reports whether a Gateway has accepted an HTTPRoute of this generation, with all its backends, and why it does not.
+// accepts reports whether a Gateway has accepted an HTTPRoute of this generation with all its backends, and otherwise why not.
 func accepts(p *gatewayv1.RouteParentStatus, generation int64) (accepted bool, refused string) {
 	accepted = true
 	for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
@@ -96,7 +98,7 @@ func accepts(p *gatewayv1.RouteParentStatus, generation int64) (accepted bool, r
 	return accepted, refused
 }
 
-// text is what a condition of another controller says. Its length is that controller's.
+// text formats a condition of another controller, without a limit of its length.
 func text(c *metav1.Condition) string {
 	return strings.TrimSpace(c.Type + " is " + string(c.Status) + " (" + c.Reason + ") " + c.Message)
 }

@@ -8,14 +8,14 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// size is how many workers a group is to have.
+// size contains the replicas of a group and their bounds.
 type size struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	Min      *int32 `json:"minReplicas,omitempty"`
 	Max      *int32 `json:"maxReplicas,omitempty"`
 }
 
-// sizesOf are the sizes that a spec asks for, by group.
+// sizesOf returns the sizes in a spec by group.
 func sizesOf(spec *rayv1.RayClusterSpec) map[string]size {
 	sizes := map[string]size{}
 	for i := range spec.WorkerGroupSpecs {
@@ -28,14 +28,14 @@ func sizesOf(spec *rayv1.RayClusterSpec) map[string]size {
 func encoded(sizes map[string]size) string {
 	text, err := json.Marshal(sizes)
 	if err != nil {
-		return "" // not reached: it is numbers and strings
+		return "" // not reached: it contains only numbers and strings
 	}
 	return string(text)
 }
 
-// Resized is a live cluster with the numbers of workers that the RayService asks for anew; nil if it asks for none. Only what the service has
-// changed since is brought to the cluster: numbers that somebody has changed there stay, and so does all of a cluster whose sizes are not
-// noted, such as one of KubeRay, which never resizes clusters. With autoscaling, replicas are the autoscaler's, within the new bounds.
+// Resized returns a live cluster with the numbers of workers that have changed in the RayService, or nil if none has. It keeps
+// numbers that were changed in the cluster itself. It also keeps all numbers of a cluster without recorded sizes, such as one of
+// KubeRay, which never resizes clusters. With autoscaling, replicas belong to the autoscaler, within the new bounds.
 func Resized(wanted *rayv1.RayClusterSpec, live *rayv1.RayCluster) *rayv1.RayCluster {
 	now := sizesOf(wanted)
 	var before map[string]size
@@ -64,7 +64,7 @@ func Resized(wanted *rayv1.RayClusterSpec, live *rayv1.RayCluster) *rayv1.RayClu
 	return rc
 }
 
-// changed is what was asked for anew, or else what there is.
+// changed returns the new value if it was changed, else the found one.
 func changed(before, now, found *int32) *int32 {
 	if equality.Semantic.DeepEqual(before, now) {
 		return found
@@ -72,7 +72,7 @@ func changed(before, now, found *int32) *int32 {
 	return now
 }
 
-// within keeps a number between bounds.
+// within limits a number to the bounds.
 func within(n, low, high *int32) *int32 {
 	switch {
 	case n == nil:

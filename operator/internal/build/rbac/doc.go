@@ -1,3 +1,2 @@
-// Package rbac builds what lets the Ray autoscaler in the head Pod work on its cluster: a ServiceAccount, a Role and the
-// RoleBinding between them.
+// Package rbac builds the permissions of the Ray autoscaler in the head Pod: a ServiceAccount, a Role and a RoleBinding.
 package rbac

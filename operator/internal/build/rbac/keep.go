@@ -9,9 +9,9 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// KeepRules returns the rules that a Role should have: those of Role, and those that somebody added to the one found. KubeRay
-// never touches a Role again, so people give their head Pods more rights there. The order of what is found stays, so that
-// nothing is written when nothing is missing. KubeRay's rule about all RayClusters is not kept: ours takes its place.
+// KeepRules returns the rules for a Role: the wanted ones and those that users added to the found one. KubeRay never updates a
+// Role, so users add permissions for their head Pods there. The found order stays, so that nothing is written if nothing is
+// missing. KubeRay's rule for all RayClusters is replaced by the narrower wanted one.
 func KeepRules(wanted, found []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	open := rbacv1.PolicyRule{APIGroups: []string{rayv1.GroupVersion.Group}, Resources: []string{"rayclusters"}, Verbs: []string{"get", "patch"}}
 	superseded := func(r rbacv1.PolicyRule) bool {
@@ -21,8 +21,8 @@ func KeepRules(wanted, found []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return withMissing(kept, wanted)
 }
 
-// KeepSubjects is KeepRules for the subjects of a RoleBinding: those that somebody added stay. The ServiceAccount that an
-// earlier spec of the cluster named stays as well, because a head Pod made from it may still run.
+// KeepSubjects does the same for the subjects of a RoleBinding. The ServiceAccount of an earlier spec stays too, because a head
+// Pod that uses it may still run.
 func KeepSubjects(wanted, found []rbacv1.Subject) []rbacv1.Subject {
 	return withMissing(slices.Clone(found), wanted)
 }

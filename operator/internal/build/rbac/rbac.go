@@ -14,20 +14,20 @@ func Needed(rc *rayv1.RayCluster) bool {
 	return rc.Spec.EnableInTreeAutoscaling != nil && *rc.Spec.EnableInTreeAutoscaling
 }
 
-// OwnServiceAccount reports whether the ServiceAccount of the head is the operator's to make. One that the user named in
-// the template is the user's.
+// OwnServiceAccount reports whether the operator creates the head's ServiceAccount. One that the template names belongs to the
+// user.
 func OwnServiceAccount(rc *rayv1.RayCluster) bool {
 	return rc.Spec.HeadGroupSpec.Template.Spec.ServiceAccountName == ""
 }
 
-// ServiceAccount builds the identity of the autoscaler.
+// ServiceAccount builds the ServiceAccount of the autoscaler.
 func ServiceAccount(rc *rayv1.RayCluster) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: child.Meta(rc, names.ServiceAccount(rc), child.Labels(rc))}
 }
 
-// Role builds the rights of the autoscaler: it reads and patches its RayCluster, and reads and patches Pods, their size
-// included. KubeRay 1.7 opens all RayClusters of the namespace; here it is the one. Only for a name that is clipped, so
-// that two clusters can share the Role, it stays as open as KubeRay's.
+// Role builds the permissions of the autoscaler: it reads and patches its RayCluster and Pods, including their resize subresource.
+// KubeRay 1.7 allows all RayClusters of the namespace; here only this one. If the name is clipped, two clusters may share the
+// Role, so it is as wide as KubeRay's.
 func Role(rc *rayv1.RayCluster) *rbacv1.Role {
 	own := rbacv1.PolicyRule{APIGroups: []string{rayv1.GroupVersion.Group}, Resources: []string{"rayclusters"}, Verbs: []string{"get", "patch"}}
 	if names.Role(rc.Name) == rc.Name {
@@ -43,7 +43,7 @@ func Role(rc *rayv1.RayCluster) *rbacv1.Role {
 	}
 }
 
-// RoleBinding builds the grant of the Role to the ServiceAccount.
+// RoleBinding binds the Role to the ServiceAccount.
 func RoleBinding(rc *rayv1.RayCluster) *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
 		ObjectMeta: child.Meta(rc, names.Role(rc.Name), child.Labels(rc)),

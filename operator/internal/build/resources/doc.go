@@ -1,3 +1,3 @@
-// Package resources knows how resource amounts of containers are read: which names count as GPUs and what a container
-// asks for. It stands apart because start parameters, status totals and gang scheduling must agree on it.
+// Package resources reads resource amounts of containers: which names are GPUs, and what a container requests. Start parameters,
+// status totals and gang scheduling share it.
 package resources

@@ -14,14 +14,13 @@ const TPU corev1.ResourceName = "google.com/tpu"
 
 var migProfile = regexp.MustCompile(`nvidia\.com/mig-\d+g\.\d+gb$`)
 
-// IsGPU reports whether the resource is a kind of GPU: the name ends in "gpu", whatever the vendor, or is a MIG profile
-// such as nvidia.com/mig-1g.5gb. Upper case does not match; callers that read names written by people lower them first.
-// The rule is KubeRay's 1.7.
+// IsGPU reports whether the resource is a GPU: its name ends in "gpu", for any vendor, or is a MIG profile such as
+// nvidia.com/mig-1g.5gb. The name must be in lower case. The rule is that of KubeRay 1.7.
 func IsGPU(name string) bool {
 	return strings.HasSuffix(name, "gpu") || migProfile.MatchString(name)
 }
 
-// OfContainers sums what the containers ask for: per container and resource name the request, else the limit.
+// OfContainers returns the sum of the containers' requests. A limit counts if a container has no request for that resource.
 func OfContainers(containers []corev1.Container) corev1.ResourceList {
 	sum := corev1.ResourceList{}
 	for i := range containers {
@@ -35,9 +34,8 @@ func OfContainers(containers []corev1.Container) corev1.ResourceList {
 	return sum
 }
 
-// OfPod is what the scheduler of Kubernetes makes room for: the containers together or, where that is more, the init container
-// that asks for most; init containers that go on running count with both. Where the Pod as a whole asks for something, that
-// counts instead.
+// OfPod returns the amounts that the Kubernetes scheduler reserves: the sum of the containers or the largest init container,
+// whichever is more. Sidecar init containers count in both. Requests at the Pod level replace the result.
 func OfPod(s *corev1.PodSpec) corev1.ResourceList {
 	sum, peak, running := OfContainers(s.Containers), corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range s.InitContainers {
@@ -60,7 +58,7 @@ func OfPod(s *corev1.PodSpec) corev1.ResourceList {
 	return sum
 }
 
-// raise makes what is in list at least what is in least.
+// raise raises the amounts in list to at least those in least.
 func raise(list, least corev1.ResourceList) {
 	for name, amount := range least {
 		if now := list[name]; now.Cmp(amount) < 0 {
@@ -69,7 +67,7 @@ func raise(list, least corev1.ResourceList) {
 	}
 }
 
-// Add adds n times what is in more to sum, in place.
+// Add adds n times the amounts in more to sum, in place.
 func Add(sum, more corev1.ResourceList, n int64) {
 	for name, amount := range more {
 		amount = amount.DeepCopy()
@@ -82,7 +80,7 @@ func Add(sum, more corev1.ResourceList, n int64) {
 	}
 }
 
-// GPUs sums all amounts whose name is a GPU.
+// GPUs returns the sum of all GPU amounts.
 func GPUs(list corev1.ResourceList) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range list {

@@ -14,16 +14,16 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 )
 
-// annotationIngressClass is the old way to choose an ingress class. Users write it on the RayCluster.
+// annotationIngressClass is the deprecated way to choose an ingress class. Users set it on the RayCluster.
 const annotationIngressClass = "kubernetes.io/ingress.class"
 
-// Needed reports whether the user wants the dashboard published.
+// Needed reports whether the spec requests to publish the dashboard.
 func Needed(rc *rayv1.RayCluster) bool {
 	return ptr.Deref(rc.Spec.HeadGroupSpec.EnableIngress, false)
 }
 
-// Ingress builds the Ingress of the dashboard: one rule with one path. Annotations of the cluster are copied, because that is
-// where users of KubeRay write what their ingress controller has to know.
+// Ingress builds the Ingress of the dashboard: one rule with one path. It copies the annotations of the cluster, because users of
+// KubeRay set those for their ingress controller there.
 func Ingress(rc *rayv1.RayCluster) *networkingv1.Ingress {
 	o := rayv1.IngressOptions{}
 	if user := rc.Spec.HeadGroupSpec.IngressOptions; user != nil {
@@ -54,8 +54,8 @@ func Ingress(rc *rayv1.RayCluster) *networkingv1.Ingress {
 	return ingress
 }
 
-// annotations are those of the cluster. Kubectl's record of what was last applied is not among them: it describes a
-// RayCluster, and kubectl would take it for a description of this object.
+// annotations returns those of the cluster without kubectl's last-applied annotation: it describes a RayCluster, and kubectl would
+// apply it to this object.
 func annotations(rc *rayv1.RayCluster) map[string]string {
 	a := maps.Clone(rc.Annotations)
 	delete(a, corev1.LastAppliedConfigAnnotation)

@@ -1,2 +1,2 @@
-// Package secret builds the Secret with the token that guards the Ray APIs of a cluster.
+// Package secret builds the Secret with the token for the Ray APIs of a cluster.
 package secret

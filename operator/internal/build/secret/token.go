@@ -12,10 +12,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// TokenBytes is how many random bytes a token is made of.
+// TokenBytes is the number of random bytes in a token.
 const TokenBytes = 32
 
-// Name is the name of the Secret with the token that the APIs of the cluster ask for; "" if they ask for none, or have Kubernetes check it.
+// Name returns the name of the Secret with the token for the cluster's APIs, or "" if they need none or Kubernetes checks tokens.
 func Name(rc *rayv1.RayCluster) string {
 	a := rc.Spec.AuthOptions
 	if a == nil || a.Mode != rayv1.AuthModeToken || ptr.Deref(a.EnableK8sTokenAuth, false) {
@@ -24,12 +24,11 @@ func Name(rc *rayv1.RayCluster) string {
 	return cmp.Or(ptr.Deref(a.SecretName, ""), names.AuthSecret(rc.Name))
 }
 
-// Needed reports whether the cluster needs a Secret of the operator's making: its APIs ask for a token that neither Kubernetes
-// nor a Secret of the user provides. Where KubeRay 1.7 makes a Secret for an empty mode as well, which nothing then uses,
-// empty is disabled here.
+// Needed reports whether the operator has to create the Secret: the APIs need a token that neither Kubernetes nor a user-provided
+// Secret supplies. KubeRay 1.7 also creates an unused Secret for an empty mode; here an empty mode means disabled.
 func Needed(rc *rayv1.RayCluster) bool { return Name(rc) != "" && UserProvided(rc) == "" }
 
-// UserProvided is the name of the user-provided Secret with the token, "" if there is none.
+// UserProvided returns the name of the user-provided Secret with the token, or "" if there is none.
 func UserProvided(rc *rayv1.RayCluster) string {
 	if Name(rc) == "" {
 		return ""
@@ -37,7 +36,7 @@ func UserProvided(rc *rayv1.RayCluster) string {
 	return ptr.Deref(rc.Spec.AuthOptions.SecretName, "")
 }
 
-// Token builds the Secret from random bytes, TokenBytes of them. Without any it has no data, for looking it up.
+// Token builds the Secret from TokenBytes random bytes. Without random bytes it has no data, for lookups.
 func Token(rc *rayv1.RayCluster, random []byte) *corev1.Secret {
 	s := &corev1.Secret{ObjectMeta: child.Meta(rc, names.AuthSecret(rc.Name), map[string]string{rayv1.LabelCluster: rc.Name})}
 	if len(random) > 0 {

@@ -14,14 +14,14 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// Options is what Services depend on besides the RayCluster. The zero value builds what KubeRay 1.7 builds by default.
+// Options are the inputs of Services besides the RayCluster. The zero value builds what KubeRay 1.7 builds by default.
 type Options struct {
-	// HeadClusterIP gives head Services of type ClusterIP an address of their own instead of making them headless.
+	// HeadClusterIP assigns a cluster IP to head Services of type ClusterIP instead of making them headless.
 	HeadClusterIP bool
 }
 
-// Head builds the head Service: what the user wrote in spec.headGroupSpec.headService with the operator's selector and
-// ports added, else a Service of the operator's own.
+// Head builds the head Service: the one in spec.headGroupSpec.headService with the operator's selector and ports added, else the
+// operator's own.
 func Head(rc *rayv1.RayCluster, o Options) *corev1.Service {
 	if user := rc.Spec.HeadGroupSpec.HeadService; user != nil {
 		return mergedHead(rc, user)
@@ -36,7 +36,7 @@ func Head(rc *rayv1.RayCluster, o Options) *corev1.Service {
 	}
 	svc.Annotations = maps.Clone(rc.Spec.HeadServiceAnnotations)
 	if t := svc.Spec.Type; !o.HeadClusterIP && (t == "" || t == corev1.ServiceTypeClusterIP) {
-		// The name then resolves to the head Pod itself, also before it is ready: workers wait for it by that name.
+		// The name then resolves to the head Pod even before it is ready, which workers need while they wait.
 		svc.Spec.ClusterIP = corev1.ClusterIPNone
 		svc.Spec.PublishNotReadyAddresses = true
 	}
@@ -56,8 +56,8 @@ func mergedHead(rc *rayv1.RayCluster, user *corev1.Service) *corev1.Service {
 	return svc
 }
 
-// withGenerated appends the generated ports that do not clash with one of the user in name or number. KubeRay appends
-// them all, and the API server then refuses the Service.
+// withGenerated appends the generated ports whose name and number do not clash with a port of the user. KubeRay appends all, and
+// the API server then rejects the Service.
 func withGenerated(ports, generated []corev1.ServicePort) []corev1.ServicePort {
 	for _, g := range generated {
 		clashes := func(p corev1.ServicePort) bool {
@@ -70,7 +70,7 @@ func withGenerated(ports, generated []corev1.ServicePort) []corev1.ServicePort {
 	return ports
 }
 
-// headLabels are the labels by which the operator finds the Service again.
+// headLabels are the labels by which the operator finds the Service.
 func headLabels(rc *rayv1.RayCluster) map[string]string {
 	l := child.Labels(rc)
 	l[rayv1.LabelNodeType] = string(rayv1.HeadNode)
@@ -81,8 +81,8 @@ func headLabels(rc *rayv1.RayCluster) map[string]string {
 	return l
 }
 
-// headSelector follows the labels that the head Pod really gets. KubeRay follows the user's value of
-// app.kubernetes.io/name only, so that its Service loses the Pod when the other two are overridden.
+// headSelector uses the final labels of the head Pod. KubeRay considers only the user's value of app.kubernetes.io/name, so its
+// Service does not select the Pod if the other two are overridden.
 func headSelector(rc *rayv1.RayCluster) map[string]string {
 	selector := headLabels(rc)
 	for _, key := range []string{rayv1.LabelIdentifier, rayv1.LabelAppName, rayv1.LabelCreatedBy} {
@@ -93,7 +93,7 @@ func headSelector(rc *rayv1.RayCluster) map[string]string {
 	return selector
 }
 
-// headPodLabel is the user's value of a label of the head Pod.
+// headPodLabel returns the user's value of a label of the head Pod.
 func headPodLabel(rc *rayv1.RayCluster, key string) (string, bool) {
 	if v, ok := rc.Spec.HeadGroupSpec.Labels[key]; ok {
 		return v, true
@@ -102,7 +102,7 @@ func headPodLabel(rc *rayv1.RayCluster, key string) (string, bool) {
 	return v, ok
 }
 
-// overlaid returns under with the entries of over put on top; nil if there are none at all.
+// overlaid adds the entries of over to under, which it modifies. The result is nil if both are nil.
 func overlaid(under, over map[string]string) map[string]string {
 	if under == nil {
 		return maps.Clone(over)
@@ -111,7 +111,7 @@ func overlaid(under, over map[string]string) map[string]string {
 	return under
 }
 
-// isServe reports whether a port of this name is one of Ray Serve.
+// isServe reports whether a port with this name belongs to Ray Serve.
 func isServe(port string) bool {
 	return port == rayv1.PortServe || strings.HasPrefix(port, rayv1.PortServe+"-")
 }

@@ -10,23 +10,22 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// NeedsHeadless reports whether some group spreads a replica over several hosts, which then find each other through
-// the headless Service.
+// NeedsHeadless reports whether a group has multi-host replicas, whose hosts find each other through the headless Service.
 func NeedsHeadless(rc *rayv1.RayCluster) bool {
 	return slices.ContainsFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool { return g.NumOfHosts > 1 })
 }
 
-// Headless builds the Service that gives multi-host workers names.
+// Headless builds the Service that gives multi-host workers DNS names.
 func Headless(rc *rayv1.RayCluster) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: child.Meta(rc, names.HeadlessService(rc.Name), map[string]string{
-			rayv1.LabelCluster:               rc.Name, // KubeRay has it not; the operator's cache goes by it
+			rayv1.LabelCluster:               rc.Name, // not set by KubeRay; the operator's cache selects by it
 			rayv1.LabelHeadlessWorkerService: rc.Name,
 		}),
 		Spec: corev1.ServiceSpec{
 			Type:      corev1.ServiceTypeClusterIP,
 			ClusterIP: corev1.ClusterIPNone,
-			// Workers look each other up while they start.
+			// Workers resolve each other's names while they start.
 			PublishNotReadyAddresses: true,
 			Selector: map[string]string{
 				rayv1.LabelCluster:  rc.Name,

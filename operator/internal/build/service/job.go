@@ -8,9 +8,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// JobHead builds the Service that leads to the head of the cluster that a RayJob has now, under a name that does not change
-// with the attempt. It is the cluster's own head Service in all else, annotations included: they decide who can reach a load
-// balancer. Addresses and ports that only one Service can have are left to the cluster's own.
+// JobHead builds the Service for the head of a RayJob's current cluster; its name does not change between attempts. Otherwise it
+// equals the cluster's head Service, including annotations, which decide who can reach a load balancer. It omits addresses and
+// ports that only one Service can have.
 func JobHead(job *rayv1.RayJob, rc *rayv1.RayCluster, o Options) *corev1.Service {
 	svc := Head(rc, o)
 	svc.ObjectMeta = metav1.ObjectMeta{
@@ -19,7 +19,7 @@ func JobHead(job *rayv1.RayJob, rc *rayv1.RayCluster, o Options) *corev1.Service
 		Labels: map[string]string{
 			rayv1.LabelOriginatedFromCRName: job.Name,
 			rayv1.LabelOriginatedFromCRD:    "RayJob",
-			rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
+			rayv1.LabelCluster:              rc.Name, // not set by KubeRay; the operator's cache selects by it
 			rayv1.LabelNodeType:             string(rayv1.HeadNode),
 			rayv1.LabelIdentifier:           names.Identifier(job.Name, rayv1.HeadNode),
 		},

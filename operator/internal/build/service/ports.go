@@ -11,9 +11,9 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// headPorts are the ports of the head's Ray container by name; a port N without a name is called N-port. Without any
-// port these are Ray's defaults. The metrics port is always among them, because the Pod gets it as well. Start parameters
-// are not looked at, as by KubeRay: a user who moves a port declares it.
+// headPorts returns the ports of the head's Ray container by name; an unnamed port N is called N-port. Without any port it returns
+// Ray's defaults. It always includes the metrics port, because the Pod gets it too. Like KubeRay, it ignores start parameters:
+// users who move a port must declare it.
 func headPorts(rc *rayv1.RayCluster) map[string]int32 {
 	ports := map[string]int32{}
 	if containers := rc.Spec.HeadGroupSpec.Template.Spec.Containers; len(containers) > 0 {
@@ -35,12 +35,12 @@ func headPorts(rc *rayv1.RayCluster) map[string]int32 {
 	return ports
 }
 
-// DashboardPort is the port of the head Service that leads to the dashboard.
+// DashboardPort returns the port of the head Service for the dashboard.
 func DashboardPort(rc *rayv1.RayCluster) int32 {
 	return cmp.Or(headPorts(rc)[rayv1.PortDashboard], rayv1.DefaultDashboardPort)
 }
 
-// headServicePorts are headPorts as ports of a Service, sorted by name. The target port is left to the API server.
+// headServicePorts returns headPorts as Service ports, sorted by name. The API server sets the target port.
 func headServicePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 	ports := headPorts(rc)
 	list := make([]corev1.ServicePort, 0, len(ports))

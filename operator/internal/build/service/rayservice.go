@@ -15,8 +15,8 @@ import (
 
 const rayService = "RayService"
 
-// ServiceHead builds the Service that leads to the head of the cluster that a RayService uses, under a name that does not change with
-// the cluster. Of the annotations it has those of the user's template only, as with KubeRay.
+// ServiceHead builds the Service for the head of a RayService's active cluster; its name does not change with the cluster. As in
+// KubeRay, it has only the annotations of the user's template.
 func ServiceHead(rs *rayv1.RayService, rc *rayv1.RayCluster, o Options) *corev1.Service {
 	svc := Head(rc, o)
 	meta := serviceMeta(rs, rc, names.ServiceHeadService(rs.Name))
@@ -30,7 +30,7 @@ func ServiceHead(rs *rayv1.RayService, rc *rayv1.RayCluster, o Options) *corev1.
 	return svc
 }
 
-// unshared drops what only one Service can have, and the cluster's own has.
+// unshared removes fields that only one Service can have; the cluster's own Service has them.
 func unshared(s *corev1.ServiceSpec) {
 	if s.ClusterIP != corev1.ClusterIPNone {
 		s.ClusterIP, s.ClusterIPs = "", nil
@@ -41,9 +41,9 @@ func unshared(s *corev1.ServiceSpec) {
 	}
 }
 
-// ServiceServe builds the Service that users of a RayService call. Of the user's template its selector and namespace do not count, and
-// of its ports those whose names the head has; without a serve port of the head all of them do. A Service without ports is for the
-// caller to report.
+// ServiceServe builds the Service that clients of a RayService call. It ignores selector and namespace of the user's template. It
+// uses the template's ports whose names the head has, or all of them if the head has no serve port. The caller must report a
+// Service without ports.
 func ServiceServe(rs *rayv1.RayService, rc *rayv1.RayCluster) *corev1.Service {
 	svc := &corev1.Service{ObjectMeta: serviceMeta(rs, rc, names.ServiceServeService(rs))}
 	svc.Labels[rayv1.LabelServe] = names.LabelValue(rs.Name + "-serve")
@@ -60,7 +60,7 @@ func ServiceServe(rs *rayv1.RayService, rc *rayv1.RayCluster) *corev1.Service {
 	return svc
 }
 
-// overTemplate takes from the template what it says about ports of the same names.
+// overTemplate replaces found ports by those of the template with the same names.
 func overTemplate(found, template []corev1.ServicePort) []corev1.ServicePort {
 	if len(found) == 0 {
 		return template
@@ -74,11 +74,11 @@ func overTemplate(found, template []corev1.ServicePort) []corev1.ServicePort {
 	return found
 }
 
-// ClusterServe builds the Service that leads to one of the two clusters of an upgrade in steps. It belongs to the cluster.
+// ClusterServe builds the serve Service of one of the two clusters of an incremental upgrade. The cluster owns it.
 func ClusterServe(rc *rayv1.RayCluster) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: child.Meta(rc, names.ServeService(rc.Name), map[string]string{
-			rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
+			rayv1.LabelCluster:              rc.Name, // not set by KubeRay; the operator's cache selects by it
 			rayv1.LabelOriginatedFromCRName: rc.Name,
 			rayv1.LabelOriginatedFromCRD:    rayService,
 			rayv1.LabelServe:                names.LabelValue(rc.Name + "-serve"),
@@ -87,12 +87,12 @@ func ClusterServe(rc *rayv1.RayCluster) *corev1.Service {
 	}
 }
 
-// servingPods selects the Pods that may serve requests.
+// servingPods returns the selector of the Pods that may serve requests.
 func servingPods(rc *rayv1.RayCluster) map[string]string {
 	return map[string]string{rayv1.LabelCluster: rc.Name, rayv1.LabelServe: rayv1.LabelServeTrue}
 }
 
-// servePorts are the serve ports of the head, sorted by name.
+// servePorts returns the serve ports of the head, sorted by name.
 func servePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 	var ports []corev1.ServicePort
 	for _, p := range headServicePorts(rc) {
@@ -103,7 +103,7 @@ func servePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 	return ports
 }
 
-// ServePort is the port at which a cluster serves requests: that of the head's container which is named serve, else 8000.
+// ServePort returns the port on which a cluster serves requests: the port "serve" of the head's container, else 8000.
 func ServePort(rc *rayv1.RayCluster) int32 {
 	return cmp.Or(headPorts(rc)[rayv1.PortServe], rayv1.DefaultServePort)
 }
@@ -113,7 +113,7 @@ func serviceMeta(rs *rayv1.RayService, rc *rayv1.RayCluster, name string) metav1
 		Name:      name,
 		Namespace: rs.Namespace,
 		Labels: map[string]string{
-			rayv1.LabelCluster:              rc.Name, // KubeRay has it not; the operator's cache goes by it
+			rayv1.LabelCluster:              rc.Name, // not set by KubeRay; the operator's cache selects by it
 			rayv1.LabelOriginatedFromCRName: rs.Name,
 			rayv1.LabelOriginatedFromCRD:    rayService,
 		},
@@ -121,13 +121,13 @@ func serviceMeta(rs *rayv1.RayService, rc *rayv1.RayCluster, name string) metav1
 	}
 }
 
-// NeedsServe reports whether the user asked, by annotation, for a Service for Ray Serve on a plain cluster.
+// NeedsServe reports whether an annotation requests a Service for Ray Serve on a plain cluster.
 func NeedsServe(rc *rayv1.RayCluster) bool {
 	return rc.Annotations[rayv1.AnnotationEnableServeService] == "true"
 }
 
-// Serve builds the Service for Ray Serve of a plain cluster. It selects all Pods of the cluster. A head without any
-// serve port gives a Service without ports, which the caller must report instead of creating it.
+// Serve builds the Service for Ray Serve on a plain cluster. It selects all Pods of the cluster. If the head has no serve port,
+// the Service has no ports; the caller must then report that instead of creating it.
 func Serve(rc *rayv1.RayCluster) *corev1.Service {
 	svc := ClusterServe(rc)
 	svc.Labels[rayv1.LabelOriginatedFromCRD] = "RayCluster"

@@ -12,12 +12,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 )
 
-// Needed reports whether the metadata of the cluster is kept on a volume.
+// Needed reports whether the cluster stores its metadata on a volume.
 func Needed(rc *rayv1.RayCluster) bool {
 	return gcs.Backend(rc) == rayv1.GcsFTBackendRocksDB
 }
 
-// UserProvided is the name of the user-provided claim, "" if the operator makes one.
+// UserProvided returns the name of the user-provided claim, or "" if the operator creates one.
 func UserProvided(rc *rayv1.RayCluster) string { return storage(rc).ClaimName }
 
 // Retained reports whether the claim outlives the cluster. Such a claim has no owner.
@@ -25,7 +25,7 @@ func Retained(rc *rayv1.RayCluster) bool {
 	return ptr.Deref(storage(rc).DeletionPolicy, "") == rayv1.GCSStorageRetain
 }
 
-// Claim builds the claim that the operator makes. It has no owner if it is to be retained.
+// Claim builds the operator's claim. A retained claim has no owner.
 func Claim(rc *rayv1.RayCluster) *corev1.PersistentVolumeClaim {
 	s := storage(rc).DeepCopy()
 	size := ptr.Deref(s.Size, resource.MustParse("1Gi"))

@@ -1,6 +1,6 @@
-// Package mtls has cert-manager make the certificates of RayClusters with mutual TLS, and keeps the addresses of their Pods in
-// them. It is apart from package raycluster because it follows Pods, which come and go all the time, and writes nothing but
-// Issuers, Certificates and the owners of their Secrets.
+// Package mtls lets cert-manager issue the certificates of RayClusters with mutual TLS, and keeps the IPs of their Pods in them.
+// It is separate from package raycluster because it follows frequent changes of Pods, and writes only Issuers, Certificates and
+// owner references of their Secrets.
 //
-// cert-manager may be installed after the operator: it is looked for whenever a cluster wants TLS.
+// cert-manager may be installed after the operator: the operator checks for it whenever a cluster uses TLS.
 package mtls

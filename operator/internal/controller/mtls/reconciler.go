@@ -25,20 +25,20 @@ import (
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
-// EventSource is the reportingController of the events; KubeRay's.
+// EventSource is the reportingController of the events. It is the same as KubeRay's.
 const EventSource = "raycluster-mtls-controller"
 
-// Config is what the reconciler needs. All but ClusterDomain is required.
+// Config configures the reconciler. All fields except ClusterDomain are required.
 type Config struct {
 	Client        client.Client        // reads Pods and RayClusters from a cache, and writes
 	Live          client.Reader        // reads from the API server
 	APIs          *served.Kinds        // the kinds of cert-manager, if it is there
 	Recorder      events.EventRecorder // sends events
-	Clock         clock.PassiveClock   // tells the time
-	ClusterDomain string               // as in names.HeadHost
+	Clock         clock.PassiveClock
+	ClusterDomain string // as in names.HeadHost
 }
 
-// Reconciler keeps the certificates of RayClusters.
+// Reconciler manages the certificates of RayClusters.
 type Reconciler struct {
 	config   Config
 	optional *served.Watches
@@ -76,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, err
 	case !found && cert.Needed(rc):
-		return ctrl.Result{RequeueAfter: served.AbsentFor}, nil // package raycluster refuses the spec for it, and says so
+		return ctrl.Result{RequeueAfter: served.AbsentFor}, nil // package raycluster rejects the spec and reports the reason
 	case !found:
 		return ctrl.Result{}, nil
 	}
@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return result, nil
 }
 
-// unfinished says what keeps the certificates from being made.
+// unfinished reports what prevents the creation of the certificates.
 func (r *Reconciler) unfinished(rc *rayv1.RayCluster, result children.Result) (ctrl.Result, error) {
 	switch {
 	case result.Err != nil:
@@ -111,23 +111,23 @@ func (r *Reconciler) unfinished(rc *rayv1.RayCluster, result children.Result) (c
 	return ctrl.Result{RequeueAfter: result.After}, result.Err
 }
 
-// pods are the Pods of the cluster. A Pod that merely carries its labels must not get its address into a certificate.
+// pods returns the Pods that the cluster owns. A Pod that only has its labels must not add its IP to a certificate.
 func (r *Reconciler) pods(ctx context.Context, rc *rayv1.RayCluster) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := r.config.Client.List(ctx, &list, client.InNamespace(rc.Namespace), client.MatchingLabels{rayv1.LabelCluster: rc.Name},
-		client.UnsafeDisableDeepCopy) // they are only looked at
+		client.UnsafeDisableDeepCopy) // the Pods are not modified
 	if err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
 	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return !rc.Owns(&p) }), nil
 }
 
-// runs reports whether the Pod needs a certificate, or will.
+// runs reports whether the Pod needs a certificate now or later.
 func runs(p *corev1.Pod) bool {
 	return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
-// addresses are those of the Pods of one type that still run.
+// addresses returns the IPs of the running Pods of one node type.
 func addresses(pods []corev1.Pod, node rayv1.RayNodeType) []string {
 	var ips []string
 	for i := range pods {
@@ -145,11 +145,11 @@ func addresses(pods []corev1.Pod, node rayv1.RayNodeType) []string {
 	return ips
 }
 
-// pki are the certificates of one cluster as the server has them.
+// pki contains the certificates of one cluster, as stored on the server.
 type pki struct{ authority, head, worker *unstructured.Unstructured }
 
-// ensure makes what is missing and puts right what differs, in the order in which the parts need each other. The result is that of
-// the first part that is not as wanted.
+// ensure creates missing parts and repairs others, in the order of their dependencies. It stops at the first part that is not as
+// wanted and returns its result.
 func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) (pki, children.Result) {
 	p := pki{
 		authority: cert.AuthorityCertificate(rc),
@@ -163,7 +163,7 @@ func (r *Reconciler) ensure(ctx context.Context, rc *rayv1.RayCluster, pods []co
 		keep    func(desired, current *unstructured.Unstructured)
 	}{
 		{cert.SelfSignedIssuer(rc), keepSpec},
-		{p.authority, keepSpec}, // left as it was made: what a new one signs is refused by processes that started with the old one
+		{p.authority, keepSpec}, // never changed: running processes reject certificates of a new CA
 		{cert.AuthorityIssuer(rc), keepSpec},
 		{p.head, keepAddresses},
 		{p.worker, keepAddresses},
@@ -196,8 +196,8 @@ func keepSpec(desired, current *unstructured.Unstructured) {
 	}
 }
 
-// keepAddresses leaves addresses of Pods that are gone in the certificate while no other is missing: every change is a new key
-// pair, which all new Pods have to wait for. They go with the next change.
+// keepAddresses keeps IPs of deleted Pods in the certificate until a new IP is missing. Every change creates a new key pair, for
+// which all new Pods have to wait. The next change removes the old IPs.
 func keepAddresses(desired, current *unstructured.Unstructured) {
 	have, _, _ := unstructured.NestedStringSlice(current.Object, "spec", "ipAddresses")
 	want, _, _ := unstructured.NestedStringSlice(desired.Object, "spec", "ipAddresses")
@@ -210,8 +210,8 @@ func keepAddresses(desired, current *unstructured.Unstructured) {
 	}
 }
 
-// adoptSecret makes the Certificate an owner of the Secret that cert-manager filled for it, so that the two go together. It is looked
-// at once more when it was filled again, perhaps because it was lost.
+// adoptSecret makes the Certificate an owner of the Secret that cert-manager filled, so that the garbage collector deletes both.
+// It checks again after each new issue, because the Secret may have been recreated.
 func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructured) children.Result {
 	const subject = "owner of the Secret"
 	name, _, _ := unstructured.NestedString(c.Object, "spec", "secretName")
@@ -234,7 +234,7 @@ func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructur
 		err := r.config.Client.Patch(ctx, s, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 		switch {
 		case apierrors.IsConflict(err):
-			return children.Result{Stale: true, After: children.RetryAfter} // the next look reads it again
+			return children.Result{Stale: true, After: children.RetryAfter} // the next reconcile reads it again
 		case err != nil:
 			return children.Result{Err: fmt.Errorf("patching the owner of Secret %s: %w", name, err)}
 		}
@@ -243,7 +243,7 @@ func (r *Reconciler) adoptSecret(ctx context.Context, c *unstructured.Unstructur
 	return children.Result{}
 }
 
-// remove takes away what TLS needed, once no Pod is left that could have mounted it.
+// remove deletes the TLS objects after all Pods that could have mounted the Secrets are gone.
 func (r *Reconciler) remove(ctx context.Context, rc *rayv1.RayCluster, pods []corev1.Pod) (ctrl.Result, error) {
 	if len(pods) > 0 {
 		return ctrl.Result{}, nil

@@ -17,15 +17,16 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// expiresSoon is how long before its end a certificate is warned of. cert-manager renews 15 days before, so by then it has
-// failed to for two weeks.
+// expiresSoon is how long before the expiry of a certificate a warning is sent. cert-manager renews 15 days before, so by then the
+// renewal has failed for two weeks.
 const expiresSoon = 24 * time.Hour
 
-// maxAge is how long a Pod can rely on the certificate that it started with, which Ray never reads again. It was issued for the
-// address of the Pod, so about when the Pod was made. KubeRay says nothing, and the Pod is cut off from the others in the end.
+// maxAge is how long a Pod can use the certificate that it started with, because Ray never reloads it. The certificate contains
+// the Pod's IP, so it was issued about when the Pod was created. KubeRay sends no warning, and the Pod loses its connections.
 const maxAge = cert.LeafDuration - cert.LeafRenewBefore
 
-// report reports how the certificates are, and says when to look again. Watches tell of all but the passing of time.
+// report sends events about the state of the certificates. It returns when to check again, because watches do not cover the
+// passing of time.
 func (r *Reconciler) report(rc *rayv1.RayCluster, p pki, pods []corev1.Pod) ctrl.Result {
 	var waiting []string
 	for _, c := range []*unstructured.Unstructured{p.head, p.worker} {
@@ -41,7 +42,7 @@ func (r *Reconciler) report(rc *rayv1.RayCluster, p pki, pods []corev1.Pod) ctrl
 	return ctrl.Result{RequeueAfter: reconcile.Sooner(r.reportEnds(rc, p), r.reportAge(rc, pods))}
 }
 
-// reportEnds warns of certificates that are not renewed, and returns when the next may have to be warned of, zero for never.
+// reportEnds warns of certificates that were not renewed. It returns the time until the next one may need a warning, or 0.
 func (r *Reconciler) reportEnds(rc *rayv1.RayCluster, p pki) (again time.Duration) {
 	var ending []string
 	for _, c := range []*unstructured.Unstructured{p.authority, p.head, p.worker} {
@@ -61,7 +62,7 @@ func (r *Reconciler) reportEnds(rc *rayv1.RayCluster, p pki) (again time.Duratio
 	return again
 }
 
-// reportAge warns of Pods that are older than what they started with lasts, and returns when the next may be, zero for never.
+// reportAge warns of Pods that are older than maxAge. It returns the time until the oldest one is, or 0.
 func (r *Reconciler) reportAge(rc *rayv1.RayCluster, pods []corev1.Pod) (again time.Duration) {
 	var oldest *corev1.Pod
 	for i := range pods {
@@ -81,7 +82,7 @@ func (r *Reconciler) reportAge(rc *rayv1.RayCluster, pods []corev1.Pod) (again t
 	return 0
 }
 
-// ready reports whether the Certificate is as its spec says.
+// ready reports whether the Certificate is Ready for its current generation.
 func ready(c *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(c.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(item any) bool {
@@ -90,27 +91,27 @@ func ready(c *unstructured.Unstructured) bool {
 	})
 }
 
-// issued reports whether there is a key pair, of whatever age.
+// issued reports whether a key pair exists, of any age.
 func issued(c *unstructured.Unstructured) bool {
 	_, ok := notAfter(c)
 	return ok || ready(c)
 }
 
-// revision is how often the certificate was issued.
+// revision returns the number of times the certificate was issued.
 func revision(c *unstructured.Unstructured) string {
 	n, _, _ := unstructured.NestedInt64(c.Object, "status", "revision")
 	return strconv.FormatInt(n, 10)
 }
 
-// notAfter is the end of the certificate that was issued last.
+// notAfter returns the expiry of the latest certificate.
 func notAfter(c *unstructured.Unstructured) (time.Time, bool) {
 	text, _, _ := unstructured.NestedString(c.Object, "status", "notAfter")
 	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil
 }
 
-// Subjects of what is said about a cluster; what is the same as the last on the subject is not said again. Reasons are KubeRay's,
-// which repeats them with every look.
+// Subjects of events. An event that equals the last one on its subject is not sent again. Reasons are those of KubeRay, which
+// sends the event with every reconcile.
 const (
 	subjectState  = "state"
 	subjectExpiry = "expiry"
@@ -136,21 +137,21 @@ func eventUpdated(names []string) report.Event {
 		"Asked cert-manager for new certificates with the addresses of all Pods: %s", strings.Join(names, ", "))
 }
 
-// eventExpire is about all certificates at once: the API server keeps one event of a reason about an object.
+// eventExpire covers all certificates at once: the API server aggregates events with the same reason and object.
 func eventExpire(ending []string) report.Event {
 	return report.Warning("MTLSCertificateExpiringSoon", actionReconcile, fmt.Sprintf(
 		"Certificates end and cert-manager has not renewed them; see their conditions: %s. Ray reads certificates only at its start, "+
 			"so Pods older than the renewal have to be restarted", strings.Join(ending, ", ")))
 }
 
-// eventAged is about the oldest Pod, which stands for others.
+// eventAged names the oldest Pod as an example.
 func eventAged(pod string, end time.Time) report.Event {
 	return report.Warning("MTLSPodsNeedRestart", actionReconcile, fmt.Sprintf(
 		"Pod %s, and perhaps others, started with a certificate that ends about %s. Ray reads certificates only at its start, so restart "+
 			"the Pods before that, for example by suspending and resuming the cluster", pod, end.UTC().Format(time.DateOnly)))
 }
 
-// say sends an event, unless it says the same as the last on the subject.
+// say sends an event unless it equals the last one on the subject.
 func (r *Reconciler) say(rc *rayv1.RayCluster, subject string, e report.Event) {
 	if r.said.News(rc.UID, subject, e.Note) {
 		report.Send(r.config.Recorder, rc, []report.Event{e})

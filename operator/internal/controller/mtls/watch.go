@@ -20,11 +20,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// gather is how long addresses of new Pods are gathered before a certificate is asked for with all of them. Workers share one
-// certificate, and each change of it is a new key pair.
+// gather is how long IPs of new Pods are collected before a certificate with all of them is requested. Workers share one
+// certificate, and each change creates a new key pair.
 const gather = 2 * time.Second
 
-// SetupWithManager registers the reconciler and its watches; those on cert-manager's kinds start when it is there.
+// SetupWithManager registers the reconciler and its watches. Those for cert-manager's kinds start when the kinds are served.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
 	kind := rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
 	ofPods := owned.Handler{Kind: kind, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 }}
@@ -47,7 +47,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 	return nil
 }
 
-// addressChanged lets Pods pass that have an address of their own now, and those that are gone.
+// addressChanged passes Pods that have got an IP, and deleted Pods.
 var addressChanged = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool {
 		p, ok := e.Object.(*corev1.Pod)

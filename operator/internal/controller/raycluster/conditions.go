@@ -24,7 +24,7 @@ func setInvalidSpec(s *scope, _ tally) {
 	s.conditions().Raise(rayv1.RayClusterInvalidSpec, reason, s.invalid)
 }
 
-// setReplicaFailure says what the API server refuses. An event goes with every new text, and with no repetition.
+// setReplicaFailure reports rejected writes of Pods. Each new message also sends an event.
 func setReplicaFailure(s *scope, _ tally) {
 	f := joinFailures(s.failures)
 	if f == nil {
@@ -38,8 +38,8 @@ func setReplicaFailure(s *scope, _ tally) {
 	}
 }
 
-// joinFailures makes one failure of many: sorted, without repeats, so that the order in which parallel requests fail does
-// not show. The reason is that of the head if it is among them. Nil for none.
+// joinFailures merges failures into one, or returns nil for none. It sorts them and removes duplicates, so that the order of
+// parallel requests does not matter. The reason is that of the head's failure if there is one.
 func joinFailures(list []podexec.Failure) *podexec.Failure {
 	if len(list) == 0 {
 		return nil
@@ -57,13 +57,13 @@ func joinFailures(list []podexec.Failure) *podexec.Failure {
 	return &first
 }
 
-// rank puts first what has to work first.
+// rank returns the sort order of a failure; lower values are more important.
 func rank(f podexec.Failure) int {
 	return slices.IndexFunc(failureEvents, func(e failureEvent) bool { return e.condition == f.Reason })
 }
 
-// setChildFailure lists the children that cannot be had. An event goes with each that is new; none when the stored condition says
-// the same, since an operator that was restarted does not know what it has sent.
+// setChildFailure lists the children that cannot be created. It sends an event for each new failure. It sends none if the stored
+// condition is the same, because a restarted operator does not know which events it has sent.
 func setChildFailure(s *scope, _ tally) {
 	var reason string
 	var messages []string
@@ -74,7 +74,7 @@ func setChildFailure(s *scope, _ tally) {
 		}
 		messages = append(messages, f.message)
 		reason = cmp.Or(reason, f.reason)
-		if f.action != "" && !s.said.Has(s.cluster.UID, saidChildren, f.message) { // else another controller tells of it
+		if f.action != "" && !s.said.Has(s.cluster.UID, saidChildren, f.message) { // else another controller sends the event
 			fresh = append(fresh, report.Warning(f.reason, f.action, f.message))
 		}
 	}
@@ -83,8 +83,8 @@ func setChildFailure(s *scope, _ tally) {
 	}
 }
 
-// setHeadPodReady copies the Ready condition of the head, and looks into the containers when that says no more than that
-// they are not ready.
+// setHeadPodReady copies the Ready condition of the head Pod. If the reason is only ContainersNotReady, it adds the state of a
+// container.
 func setHeadPodReady(s *scope, t tally) {
 	if t.head == nil {
 		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, rayv1.ReasonHeadPodNotFound, "Head Pod not found")
@@ -94,7 +94,7 @@ func setHeadPodReady(s *scope, t tally) {
 	if ready == nil {
 		reason, message := rayv1.ReasonUnknown, ""
 		if c := podplan.Condition(t.head, corev1.PodScheduled); c != nil && c.Status != corev1.ConditionTrue {
-			reason, message = cmp.Or(c.Reason, reason), c.Message // most often: no node has room
+			reason, message = cmp.Or(c.Reason, reason), c.Message // usually: no node has room
 		}
 		s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionFalse, reason, message)
 		return
@@ -109,8 +109,7 @@ func setHeadPodReady(s *scope, t tally) {
 	s.conditions().Set(rayv1.HeadPodReady, metav1.ConditionStatus(ready.Status), cmp.Or(reason, rayv1.ReasonUnknown), message)
 }
 
-// explain adds what the first container that does not run says. A container may give no reason, which a condition must
-// have.
+// explain adds the state of the first container that does not run. A condition requires a reason, which a container may lack.
 func explain(p *corev1.Pod, reason, message string) (string, string) {
 	for _, c := range p.Status.ContainerStatuses {
 		switch {
@@ -123,8 +122,8 @@ func explain(p *corev1.Pod, reason, message string) (string, string) {
 	return reason, message
 }
 
-// setSuspension keeps the two conditions: suspending from the request until no Pod is left, suspended from then until
-// the request is taken back. A suspension that has begun runs to its end.
+// setSuspension sets the two conditions: Suspending from the request until no Pod is left, then Suspended until the request is
+// withdrawn. A suspension that has begun always completes.
 func setSuspension(s *scope, t tally) {
 	suspending, suspended := s.conditions().True(rayv1.RayClusterSuspending), s.conditions().True(rayv1.RayClusterSuspended)
 	switch {
@@ -135,22 +134,22 @@ func setSuspension(s *scope, t tally) {
 				"The cluster is suspended")
 		}
 		if suspended && !s.cluster.Suspended() {
-			s.after(reconcile.Soon) // the request was taken back meanwhile; no event will tell of it once more
+			s.after(reconcile.Soon) // the request was withdrawn meanwhile; no further event comes for that
 		}
 	case !s.cluster.Suspended():
-		// Also when the field was removed: KubeRay 1.7 then leaves the cluster suspended for ever.
+		// Also if the field was removed: KubeRay 1.7 then leaves the cluster suspended forever.
 		suspended = false
 	}
 	s.conditions().Set(rayv1.RayClusterSuspending, report.Status(suspending), rayv1.ReasonRayClusterSuspending, "")
 	s.conditions().Set(rayv1.RayClusterSuspended, report.Status(suspended), rayv1.ReasonRayClusterSuspended, "")
 }
 
-// setProvisioned turns True once and stays, until a suspension has taken all Pods.
+// setProvisioned sets the condition to True once. It stays True until a suspension has deleted all Pods.
 func setProvisioned(s *scope, t tally) {
 	switch c := s.conditions(); {
 	case c.True(rayv1.RayClusterProvisioned) || c.True(rayv1.RayClusterSuspended):
 		if old := c.Find(rayv1.RayClusterProvisioned); old != nil {
-			c.Set(old.Type, old.Status, old.Reason, old.Message) // still so for this generation
+			c.Set(old.Type, old.Status, old.Reason, old.Message) // unchanged for this generation
 		}
 	case t.allReady():
 		c.Set(rayv1.RayClusterProvisioned, metav1.ConditionTrue, rayv1.ReasonAllPodRunningAndReadyFirstTime,
@@ -161,7 +160,7 @@ func setProvisioned(s *scope, t tally) {
 	}
 }
 
-// setStalled answers "why is it not ready" where waiting does not help. The first problem gives the reason; the message has all of them.
+// setStalled reports problems that waiting does not solve. The first problem sets the reason; the message lists all.
 func setStalled(s *scope, _ tally) {
 	var reason, refusal string
 	var messages []string
@@ -171,19 +170,19 @@ func setStalled(s *scope, _ tally) {
 			messages = append(messages, message)
 		}
 	}
-	if f := joinFailures(s.failures); f != nil { // there is no Pod to look at
+	if f := joinFailures(s.failures); f != nil { // the failed Pods do not exist
 		refusal = f.Refusal
 		add(refusal, f.Message)
 	}
-	if s.headRestartDisabled { // nothing else is tried then
+	if s.headRestartDisabled { // no other Pod is created in that case
 		add(rayv1.ReasonHeadRestartDisabled, "the head Pod is gone and the annotation "+rayv1.AnnotationDisableProvisionedHeadRestart+" forbids to replace it")
 	}
-	// Nor then. A cluster with certificates begins with a moment of waiting.
+	// Held Pods: a cluster with certificates always waits for a moment first.
 	if len(s.holds) > 0 && s.now.Sub(s.cluster.CreationTimestamp.Time) >= podplan.TroubleAfter {
 		add(rayv1.ReasonPodsHeld, "no Pods are created yet: "+strings.Join(s.holds, "; "))
 	}
 	trouble, later := podplan.TroublesOf(s.pods, s.now)
-	add(trouble.Reason, trouble.Message) // Pods exist, and do not get anywhere
+	add(trouble.Reason, trouble.Message) // Pods that exist but make no progress
 	if later > 0 {
 		s.after(later + time.Second)
 	}
@@ -191,7 +190,7 @@ func setStalled(s *scope, _ tally) {
 	said := isTrue(old) && old.Reason == reason
 	message := strings.Join(messages, "; ")
 	s.conditions().Raise(rayv1.RayClusterStalled, reason, message)
-	if !said && reason != refusal { // a refusal has an event of its own
+	if !said && reason != refusal { // a rejected write has its own event
 		s.events = append(s.events, eventStalled(reason, message))
 	}
 }

@@ -1,6 +1,6 @@
-// Package raycluster reconciles RayClusters: an ordered list of small steps reads what is there, has builders and
-// podplan decide what should be, writes the difference, and saves the status once.
+// Package raycluster reconciles RayClusters with an ordered list of small steps. The steps read the current state, let builders
+// and podplan compute the wanted state, write the difference, and save the status once.
 //
-// It must not decide what a Pod or Service looks like (operator/internal/build), which Pods come and go
-// (operator/internal/podplan), or whether a spec is valid (pkg/validation). It waits on nothing but the API server.
+// It must not decide the content of a Pod or Service (operator/internal/build), which Pods to create and delete
+// (operator/internal/podplan), or whether a spec is valid (pkg/validation). It waits only for the API server.
 package raycluster

@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// eventInvalid tells of broken rules. KubeRay looks at the name first, and has a reason of its own for it.
+// eventInvalid reports broken rules. As in KubeRay, a violation of the name rules has its own reason and takes precedence.
 func eventInvalid(errs field.ErrorList, note string) report.Event {
 	reason := "InvalidRayClusterSpec"
 	if slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == "metadata.name" }) {
@@ -24,8 +24,8 @@ func eventInvalid(errs field.ErrorList, note string) report.Event {
 	return report.Warning(reason, actionValidate, note)
 }
 
-// eventAdopted tells that a head of another version of the operator counts as made from the spec of now. seen is the
-// generation that the status was computed from: of a later one nobody knows whether Pods have it.
+// eventAdopted reports that a head of another operator version is treated as built from the current spec. seen is the generation
+// from which the status was computed. Pods may lack changes of later generations.
 func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) report.Event {
 	note := fmt.Sprintf("Adopted head Pod %s of another version of the operator", head)
 	if seen > 0 && seen < rc.Generation {
@@ -38,8 +38,8 @@ func eventStalled(reason, message string) report.Event {
 	return report.Warning(reason, actionReconcile, "The cluster makes no progress: "+message)
 }
 
-// eventsForPods tells of all Pods that one reconcile created and deleted, and of the head Service made along with them, if any. One event
-// each for creation and deletion, and not one per Pod as KubeRay has it: a thousand events about one scale-up hide what matters and
+// eventsForPods reports all Pods that one reconcile created and deleted, and the head Service created with them. It returns one
+// event for creations and one for deletions. KubeRay sends one per Pod: a thousand events about one scale-up hide other events and
 // cost as many writes as the Pods.
 func eventsForPods(o podexec.Result, madeService string) []report.Event {
 	var all []report.Event
@@ -73,7 +73,7 @@ func eventsForPods(o podexec.Result, madeService string) []report.Event {
 	return all
 }
 
-// podNames names the head, if it is among the Pods, and single workers of a group, and counts several.
+// podNames lists the head and the only worker of a group by name, and otherwise the number of workers of a group.
 func podNames(pods []*corev1.Pod) (parts []string, head bool) {
 	groups := map[string][]string{}
 	for _, p := range pods {
@@ -94,10 +94,10 @@ func podNames(pods []*corev1.Pod) (parts []string, head bool) {
 	return parts, head
 }
 
-// failureEvent is the event that goes with a reason of the condition ReplicaFailure.
+// failureEvent is the event for a reason of the condition ReplicaFailure.
 type failureEvent struct{ condition, reason, action string }
 
-// failureEvents has what must work first on top.
+// failureEvents are sorted by importance, the most important first.
 var failureEvents = []failureEvent{
 	{rayv1.ReasonFailedCreateHeadService, "FailedToCreateService", actionCreate},
 	{rayv1.ReasonFailedDeleteAllPods, "FailedToDeletePodCollection", actionDelete},

@@ -56,7 +56,7 @@ func TestVolcanoPodGroupFollowsTheCluster(t *testing.T) {
 		t.Errorf("the first Pod came before its PodGroup:\n%s", strings.Join(list, "\n"))
 	}
 
-	// What the scheduler writes, and defaults that the server fills in, are left alone.
+	// Values of the scheduler and defaults of the API server stay.
 	if err := unstructured.SetNestedField(group.Object, "Running", "status", "phase"); err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func TestInvalidSpecIsReportedOnceAndCanBeRepaired(t *testing.T) {
 	if refused() {
 		t.Error("the repaired cluster still says that it is invalid")
 	}
-	// A rule that KubeRay does not have tells, but does not freeze a cluster that runs.
+	// A rule that KubeRay lacks is reported, but does not stop the reconcile of a running cluster.
 	w.ChangeCluster("demo", func(rc *rayv1.RayCluster) {
 		rc.Spec.HeadGroupSpec.Template.Labels = map[string]string{"a b": "c"}
 		rc.Spec.WorkerGroupSpecs[0].Replicas = new(int32(2))

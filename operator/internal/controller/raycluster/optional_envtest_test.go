@@ -55,8 +55,8 @@ func (v *valve) RoundTrip(r *http.Request) (*http.Response, error) {
 // routeName is that of the cluster demo.
 func routeName(w *world) string { return names.HeadRoute("demo", w.Namespace) }
 
-// TestObjectDeletedBeforeTheFirstList: the watch on a kind that was installed a moment ago is not filled yet when somebody deletes
-// an object that the operator has made. No event tells of that.
+// TestObjectDeletedBeforeTheFirstList: an object of the operator is deleted while the watch on its newly installed kind is not
+// synced yet. No event reports the deletion.
 func TestObjectDeletedBeforeTheFirstList(t *testing.T) {
 	cases := map[string]struct {
 		kind     schema.GroupVersionKind

@@ -13,8 +13,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// settleTime is the least time between two writes of a status that tell of nothing but progress: counters, addresses, readiness of
-// the head. What somebody waits for is written at once, see urgent.
+// settleTime is the minimum time between two status writes that contain only progress: counters, addresses, readiness of the head.
+// Other changes are written at once, see urgent.
 const settleTime = 2 * time.Second
 
 // persist saves the status if it changed, then sends the events.
@@ -34,7 +34,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 	}
 	if wait := putOff(before, s); wait > 0 {
 		s.after(wait)
-		report.Send(r.config.Recorder, after, report.Done(s.events)) // the next run comes to the others again
+		report.Send(r.config.Recorder, after, report.Done(s.events)) // the next run produces the others again
 		return nil
 	}
 	stamp(&before.Status, &after.Status, s.now)
@@ -51,7 +51,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 	return nil
 }
 
-// tell sends the events that go with a status that is stored.
+// tell sends the events of a status that is stored.
 func (r *Reconciler) tell(s *scope) {
 	report.Send(r.config.Recorder, s.cluster, s.events)
 	texts := make([]string, len(s.children))
@@ -61,8 +61,8 @@ func (r *Reconciler) tell(s *scope) {
 	r.said.Say(s.cluster.UID, saidChildren, texts...)
 }
 
-// putOff returns how long the status should still wait for more changes, zero for not at all. It goes by the time of the last write
-// as the object itself tells it, so that a restart of the operator does not begin it anew.
+// putOff returns how long to wait for more changes before the status is written, or 0. It uses the time of the last write in the
+// object, so that a restart of the operator does not reset the wait.
 func putOff(before *rayv1.RayCluster, s *scope) time.Duration {
 	if urgent(&before.Status, &s.cluster.Status) {
 		return 0
@@ -71,13 +71,13 @@ func putOff(before *rayv1.RayCluster, s *scope) time.Duration {
 	if t := before.Status.LastUpdateTime; t != nil && t.After(last) {
 		last = t.Time
 	}
-	if age := s.now.Sub(last); age >= 0 && age < settleTime { // a time to come is another machine's, and says nothing
+	if age := s.now.Sub(last); age >= 0 && age < settleTime { // a time in the future comes from another clock and is ignored
 		return settleTime - age
 	}
 	return 0
 }
 
-// urgent reports whether the difference is something that a user or another controller waits for.
+// urgent reports whether users or other controllers may wait for the change.
 func urgent(before, after *rayv1.RayClusterStatus) bool {
 	if before.State != after.State || completes(before, after) {
 		return true
@@ -95,7 +95,7 @@ func urgent(before, after *rayv1.RayClusterStatus) bool {
 	return false
 }
 
-// completes reports whether the workers have become what the spec asks for: as many as desired are ready, or none is left.
+// completes reports whether the workers now match the spec: the desired number is ready, or none is left.
 func completes(before, after *rayv1.RayClusterStatus) bool {
 	complete := func(st *rayv1.RayClusterStatus) bool {
 		return st.ReadyWorkerReplicas == st.DesiredWorkerReplicas && st.AvailableWorkerReplicas == st.DesiredWorkerReplicas
@@ -111,7 +111,7 @@ func provisioned(rc *rayv1.RayCluster) bool {
 	return meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterProvisioned)
 }
 
-// statusDiffers compares everything but the times of earlier writes.
+// statusDiffers compares all fields except the times of earlier writes.
 func statusDiffers(a, b *rayv1.RayClusterStatus) bool {
 	x, y := *a, *b
 	x.LastUpdateTime, y.LastUpdateTime = nil, nil
@@ -119,7 +119,7 @@ func statusDiffers(a, b *rayv1.RayClusterStatus) bool {
 	return !equality.Semantic.DeepEqual(x, y)
 }
 
-// stamp notes when the status was written and when the state was entered.
+// stamp sets the time of the write and of a change of the state.
 func stamp(before, after *rayv1.RayClusterStatus, now time.Time) {
 	after.LastUpdateTime = new(metav1.NewTime(now))
 	if after.State == before.State || after.State == "" {

@@ -151,8 +151,8 @@ func TestConflictOnStatusIsRetriedWithoutAnError(t *testing.T) {
 	}
 }
 
-// TestLostAnswerOfStatusIsLookedAtAgain: the API server stores a status and dies before it answers. The cache shows the status only after the attempt
-// to repeat it has met the conflict, and no event tells of it.
+// TestLostAnswerOfStatusIsLookedAtAgain: the API server stores a status and crashes before it responds. The cache shows the status
+// only after the retry has met the conflict, and no event reports it.
 func TestLostAnswerOfStatusIsLookedAtAgain(t *testing.T) {
 	lost := false
 	var lagging *rayv1.RayCluster
@@ -265,7 +265,7 @@ func TestResyncLooksAgainWithoutCause(t *testing.T) {
 	}
 }
 
-// TestPodThatTheCacheNeverShows: it is deleted while the watch is interrupted, so that no event tells of it.
+// TestPodThatTheCacheNeverShows: the Pod is deleted while the watch is interrupted, so no event reports the deletion.
 func TestPodThatTheCacheNeverShows(t *testing.T) {
 	blind := true
 	b := newBench(t, raytest.RayCluster("ns/demo"), interceptor.Funcs{

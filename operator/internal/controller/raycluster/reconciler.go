@@ -34,7 +34,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
+// Config configures the reconciler. Client, Live, Recorder and Clock are required.
 type Config struct {
 	// Client reads from a cache made with CacheByObject and an index of Pods, and writes.
 	Client client.Client
@@ -42,43 +42,44 @@ type Config struct {
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// Metrics counts what happens; nil counts nothing.
+	Clock    clock.PassiveClock
+	// Metrics counts events and violations; nil disables it.
 	Metrics *metrics.RayCluster
-	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
+	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
-	// Random is where tokens come from; nil means crypto/rand.
+	// Random is the source of tokens; nil means crypto/rand.
 	Random io.Reader
 
-	// Validation are the facts that rules ask for.
+	// Validation are the facts for validation rules.
 	Validation validation.Options
-	// Pod and Service are the facts that builders ask for.
+	// Pod and Service are the options of the builders.
 	Pod     pod.Options
 	Service service.Options
-	// Scheduler is the batch scheduler; nil leaves Pods to the scheduler of Kubernetes, one by one.
+	// Scheduler is the batch scheduler; nil means the default scheduler of Kubernetes.
 	Scheduler gang.Scheduler
-	// ReplicaIndices labels each worker with its place in a replica, and makes and removes the Pods of a replica of several
-	// hosts together (feature gate RayMultiHostIndexing).
+	// ReplicaIndices labels each worker with its index in a replica, and creates and deletes the Pods of a multi-host replica
+	// together (feature gate RayMultiHostIndexing).
 	ReplicaIndices bool
-	// ShrinkWithAutoscaler lets the operator choose which workers to remove also while the autoscaler is on.
+	// ShrinkWithAutoscaler lets the operator choose the workers to remove even if the autoscaler is enabled.
 	ShrinkWithAutoscaler bool
-	// Resync is how often to look at a cluster without cause; 0 means never, which is enough: everything is watched.
+	// Resync is the interval of reconciles without a change. 0 means never, which is enough because everything is watched.
 	Resync time.Duration
-	// CleanUpRedis keeps clusters with GCS fault tolerance on Redis until their metadata is gone from there.
+	// CleanUpRedis keeps deleted clusters with GCS fault tolerance on Redis until their metadata is removed from Redis.
 	CleanUpRedis bool
-	// MTLS honours spec.tlsOptions (feature gate RayClusterMTLS).
+	// MTLS applies spec.tlsOptions (feature gate RayClusterMTLS).
 	MTLS bool
-	// NetworkPolicies honours spec.networkPolicy (feature gate RayClusterNetworkPolicy). Otherwise only policies are removed that no
-	// spec asks for; those of a spec that does stay, because an unfenced Pod is worse than a stale fence.
+	// NetworkPolicies applies spec.networkPolicy (feature gate RayClusterNetworkPolicy). If it is off, the operator only removes
+	// policies of clusters without spec.networkPolicy. It keeps those of other clusters, because a Pod without a policy is worse
+	// than an outdated policy.
 	NetworkPolicies bool
-	// IngressOnOpenShift publishes the dashboard by an Ingress also where Routes are served.
+	// IngressOnOpenShift publishes the dashboard by an Ingress even if Routes are served.
 	IngressOnOpenShift bool
-	// DeviceFacts stores in a RayCluster what its autoscaler cannot read elsewhere of Pod.Devices. Otherwise what is stored is removed.
+	// DeviceFacts stores in a RayCluster the facts of Pod.Devices that its autoscaler cannot read elsewhere. If it is off, stored
+	// facts are removed.
 	DeviceFacts bool
 }
 
-// Reconciler brings RayClusters to the state that their specs ask for.
+// Reconciler reconciles RayClusters.
 type Reconciler struct {
 	config   Config
 	optional *served.Watches
@@ -91,7 +92,7 @@ type Reconciler struct {
 	steps    []reconcile.Step[*scope]
 }
 
-// Steps that the status depends on, see statusParts.
+// Names of steps on which the status depends, see statusParts.
 const (
 	stepHeadService = "head Service"
 	stepGangs       = "batch scheduler"
@@ -118,7 +119,7 @@ func New(c Config) *Reconciler {
 	return r
 }
 
-// list is the order of work.
+// list returns the steps in the order in which they run.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
 	return []reconcile.Step[*scope]{
 		{Name: "finalize", Run: r.finalize},                        // first: an object with an invalid spec must still be deletable
@@ -140,7 +141,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 	}
 }
 
-// always is a step that goes on whatever happens: a child that cannot be had keeps nothing else from being made.
+// always returns a step that never ends the list: a child that cannot be created does not block the others.
 func always(run func(context.Context, *scope)) func(context.Context, *scope) (reconcile.Outcome, error) {
 	return func(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 		run(ctx, s)
@@ -170,7 +171,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s.progress, err = reconcile.Run(ctx, r.steps, s)
 	s.after(s.progress.After)
 	if r.executor.Pending(before.UID) {
-		// Should the cache never show it, because the watch was interrupted, no event comes when it is no longer laid over.
+		// If the watch was interrupted, the cache may never show the own write. No event comes when the write expires, so reconcile
+		// then.
 		s.after(reconcile.StaleTimeout)
 	}
 	saveErr := r.persist(ctx, before, s)
@@ -180,13 +182,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s.after(r.config.Resync)
 	result := ctrl.Result{RequeueAfter: s.lookAgain}
 	if s.more {
-		// At once, but after everybody else: clusters with few Pods are served between the batches of one with thousands.
+		// At once, but with low priority: clusters with few Pods are reconciled between the batches of a cluster with thousands.
 		result = ctrl.Result{RequeueAfter: time.Nanosecond, Priority: new(handler.LowPriority)}
 	}
 	return result, nil
 }
 
-// observe reads what belongs to the cluster.
+// observe reads the Pods of the cluster.
 func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope, error) {
 	var list corev1.PodList
 	if err := owned.List(ctx, r.config.Client, rc, &list); err != nil {
@@ -204,13 +206,13 @@ func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope,
 	return s, nil
 }
 
-// key is the name under which the work queue knows the cluster.
+// key returns the key of the cluster in the work queue.
 func key(rc *rayv1.RayCluster) types.NamespacedName { return client.ObjectKeyFromObject(rc) }
 
-// sizes are the numbers of Pods that clusters had at the last look. The zero value is ready.
+// sizes are the numbers of Pods of the clusters in their last reconciles. The zero value is ready for use.
 type sizes struct{ clusters sync.Map } // int by types.NamespacedName
 
-// set notes a size; zero forgets it.
+// set records a size; 0 removes the record.
 func (s *sizes) set(cluster types.NamespacedName, pods int) {
 	if pods == 0 {
 		s.clusters.Delete(cluster)
@@ -219,11 +221,11 @@ func (s *sizes) set(cluster types.NamespacedName, pods int) {
 	s.clusters.Store(cluster, pods)
 }
 
-// largeFrom is the number of Pods from which on a cluster waits for smaller ones.
+// largeFrom is the number of Pods from which a cluster gets low priority.
 const largeFrom = 100
 
-// schedule is how long to gather changes of Pods before looking at all of them: the more Pods a look has to go through, the longer,
-// so that the cost of scaling to n Pods does not grow with n times n. Large clusters come after all others.
+// schedule returns how long to collect changes of Pods before a reconcile. The wait grows with the number of Pods, so that the
+// cost of scaling to n Pods does not grow quadratically. Large clusters have low priority.
 func (s *sizes) schedule(cluster types.NamespacedName) (after time.Duration, priority int) {
 	size, _ := s.clusters.Load(cluster)
 	n, _ := size.(int)

@@ -179,7 +179,7 @@ func TestAGroupWhosePodsCannotBeDeletedKeepsNoOther(t *testing.T) {
 	if got, want := len(b.pods()), 1+3*firstBatch; got != want {
 		t.Errorf("%d Pods, want %d: those of the other group gone", got, want)
 	}
-	// What is refused is tried ever more rarely.
+	// Rejected requests are retried at growing intervals.
 	if got := r.tries["bad"]; got != firstBatch {
 		t.Errorf("%d attempts, want no more than %d before one has succeeded", got, firstBatch)
 	}

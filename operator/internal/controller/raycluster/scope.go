@@ -14,88 +14,87 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// scope is what one reconcile has read and decided. Steps read each thing here and nowhere else.
+// scope is the state of one reconcile. Steps read shared data only from here.
 type scope struct {
-	// cluster is a copy whose status becomes the new one. Its spec is what the user wrote, without facts for the autoscaler. Set by observe.
+	// cluster is a copy with the new status. Its spec is that of the user, without device facts for the autoscaler. Set by observe.
 	cluster *rayv1.RayCluster
-	// stored is the cluster as the cache has it, which nobody changes. Set by observe.
+	// stored is the cluster in the cache; read-only. Set by observe.
 	stored *rayv1.RayCluster
-	// now is when the run began. Set by observe.
+	// now is the start of the reconcile. Set by observe.
 	now time.Time
-	// pods are all Pods of the cluster, our own recent writes included. They belong to the cache: never change one. Set by observe,
-	// brought up to date by the step pods.
+	// pods are all Pods of the cluster, including own writes that the cache does not show yet. They belong to the cache: never
+	// modify them. Set by observe, updated by the step pods.
 	pods []*corev1.Pod
-	// said is what earlier runs have said. Set by observe.
+	// said are the messages that earlier reconciles have sent. Set by observe.
 	said *report.Once
-	// progress is how far the steps came. Set after the last one that ran.
+	// progress describes the steps that ran. Set after the last one.
 	progress reconcile.Progress
 
-	// invalid is the summary of broken rules, empty for a valid spec. Set by validate.
+	// invalid summarizes the broken rules; empty for a valid spec. Set by validate.
 	invalid string
-	// tolerated says that the cluster is looked after in spite of invalid, because it runs already. Set by validate.
+	// tolerated means that a running cluster is reconciled although its spec is invalid. Set by validate.
 	tolerated bool
-	// headService is the head Service as the server has it, nil if it cannot be had. Set by headService.
+	// headService is the head Service on the server; nil if it could not be created. Set by headService.
 	headService *corev1.Service
-	// headServiceUnknown says that nobody could find out about it. Set by headService.
+	// headServiceUnknown means that reading the head Service failed. Set by headService.
 	headServiceUnknown bool
-	// madeService is the head Service that this run made and no event tells of yet. Set by headService, taken by pods for the
-	// event about the head.
+	// madeService is the name of the head Service that this reconcile created, until an event reports it. Set by headService, taken
+	// by pods for the event about the head.
 	madeService string
-	// failures are why Pods and the head Service could not be created or deleted, what is waited with after a refusal included.
+	// failures are the failed creations and deletions of Pods and the head Service, including those that wait for their back-off.
 	// Added to by headService and pods.
 	failures []podexec.Failure
-	// facts are what rules ask for besides the cluster. Set by the steps that look after what they are about, read by
+	// facts are facts for rules that the cluster does not contain. Set by the steps of the respective children, read by
 	// checkDependents.
 	facts validation.Facts
-	// holds are why no Pods may be created yet, such as certificates that are not ready, as sentences without a full stop.
-	// Added to by hold, in steps before pods.
+	// holds are the reasons why no Pods may be created yet, such as missing certificates, as sentences without a full stop. Added
+	// to by hold, in steps before pods.
 	holds []string
-	// workload is the cluster as the batch scheduler sees it; nil without one, and while no Pods are made. Set by gangs.
+	// workload is the cluster in the form for the batch scheduler; nil without one, and while no Pods are created. Set by gangs.
 	workload *gang.Workload
-	// schedulerProblems are what the batch scheduler does not do as asked, as sentences without a full stop. Set by gangs.
+	// schedulerProblems are the requests that the batch scheduler does not fulfil, as sentences without a full stop. Set by gangs.
 	schedulerProblems []string
-	// headRestartDisabled says that the head is gone and must not come back. Set by pods.
+	// headRestartDisabled means that the head is gone and must not be recreated. Set by pods.
 	headRestartDisabled bool
-	// children are the children that cannot be had. Set by the steps that make them.
+	// children are the failures of children. Set by the steps that create them.
 	children []childFailure
-	// errs are errors that kept single children, and nothing else, from being made. Set by the steps that make them.
+	// errs are errors that affected single children only. Set by the steps that create them.
 	errs []error
-	// deleting says that the cluster is going away, so that nothing about it is worth saving. Set by finalize.
+	// deleting means that the cluster is being deleted, so its status is not saved. Set by finalize.
 	deleting bool
-	// more says that Pods are left to create or delete because a run is bounded. Set by pods.
+	// more means that Pods are left to create or delete because one reconcile is bounded. Set by pods.
 	more bool
-	// lookAgain is how long it takes until children have to be looked at again, or the status changes by itself; zero for
-	// never. Set by after.
+	// lookAgain is the time until the next reconcile without an event; 0 means never. Set by after.
 	lookAgain time.Duration
-	// events are sent when the status is saved. Appended to by steps and conditions.
+	// events are sent after the status is saved. Appended to by steps and conditions.
 	events []report.Event
 }
 
-// childFailure says why a child cannot be had. Without an action there is no event.
+// childFailure is the reason why a child cannot be created or updated. Without an action it causes no event.
 type childFailure struct{ reason, action, message string }
 
-// missing takes over what a look for something user-provided found out.
+// missing records the result of a search for a user-provided object and returns whether it is missing.
 func (s *scope) missing(missing bool, r children.Result) bool {
 	s.dependent(r)
 	return missing
 }
 
-// saidChildren is the subject of what was said about children.
+// saidChildren is the subject of messages about children.
 const saidChildren = "children"
 
-// after asks for another look; zero asks for none.
+// after requests another reconcile after d; 0 requests none.
 func (s *scope) after(d time.Duration) { s.lookAgain = reconcile.Sooner(s.lookAgain, d) }
 
-// hold keeps the step pods from creating any in this run. Whoever calls it sees to it that the cluster is looked at again.
+// hold keeps the step pods from creating Pods in this reconcile. The caller must ensure that the cluster is reconciled again.
 func (s *scope) hold(why string) { s.holds = append(s.holds, why) }
 
-// conditions are those of the new status.
+// conditions returns the conditions of the new status.
 func (s *scope) conditions() report.Conditions {
 	return report.Conditions{List: &s.cluster.Status.Conditions, Generation: s.cluster.Generation, Now: s.now}
 }
 
-// dependent takes over what became of a child: an event for what was done, a part of the condition ChildFailure for what cannot be
-// had. Reasons are those of KubeRay 1.7: CreatedX, FailedToUpdateX and so on, X being the kind.
+// dependent records the result for a child: an event for a write, an entry in the condition ChildFailure for a failure. Reasons
+// are those of KubeRay 1.7: CreatedX, FailedToUpdateX and so on, with the kind as X.
 func (s *scope) dependent(r children.Result) {
 	s.after(r.After)
 	if r.Err != nil {
@@ -126,7 +125,7 @@ func (s *scope) dependent(r children.Result) {
 // silentKinds are kinds whose repairs (labels, owner references) produce no events.
 var silentKinds = map[string]bool{"Secret": true, "ServiceAccount": true, "PVC": true}
 
-// Actions of events, as events.k8s.io wants them.
+// Actions of events, as events.k8s.io requires them.
 const (
 	actionValidate = "Validate"
 	actionCreate   = string(children.Create)
@@ -134,6 +133,6 @@ const (
 	actionDelete   = string(children.Delete)
 	actionSchedule = "Schedule"
 	actionCleanup  = "Cleanup"
-	// actionReconcile is for what concerns the cluster as a whole.
+	// actionReconcile is the action of events about the cluster as a whole.
 	actionReconcile = "Reconcile"
 )

@@ -10,22 +10,22 @@ import (
 	"github.com/raygate/raygate/operator/internal/podplan"
 )
 
-// statusPart sets a part of the status from what the steps found.
+// statusPart sets a part of the status from the results of the steps.
 type statusPart struct {
-	// step is the last that finds out what the part says. If it did not run to its end the part stays as it was. Empty for what is
-	// known before the first.
+	// step is the last step that provides the values. If it did not complete, the part keeps its old values. Empty if no step is
+	// needed.
 	step string
 	set  func(*scope, tally)
 }
 
-// statusParts are all of the status.
+// statusParts are all parts of the status, in order.
 var statusParts = []statusPart{
 	{"", setInvalidSpec},
 	{stepPods, setReplicaFailure},
 	{stepPods, setChildFailure},
 	{stepGangs, setBatchScheduler},
 	{"", setHeadPodReady},
-	{"", setSuspension}, // before provisioned, which a completed suspension takes away
+	{"", setSuspension}, // before setProvisioned, which a completed suspension resets
 	{"", setProvisioned},
 	{stepPods, setStalled},
 	{"", setNumbers},
@@ -35,7 +35,7 @@ var statusParts = []statusPart{
 	{stepPods, setGeneration},
 }
 
-// updateStatus computes the status.
+// updateStatus computes the new status.
 func updateStatus(s *scope) {
 	t := tallyOf(s)
 	if s.invalid != "" && !s.tolerated {
@@ -49,7 +49,7 @@ func updateStatus(s *scope) {
 	}
 }
 
-// refuse derives nothing from the spec, whose numbers mean nothing. What runs is left alone, but still looked at.
+// refuse sets the status for a rejected spec without using its numbers. Existing Pods keep running and are still reported.
 func refuse(s *scope, t tally) {
 	st := &s.cluster.Status
 	st.State, st.Reason = rayv1.ClusterStateFailed, s.invalid
@@ -118,15 +118,15 @@ func endpoint(p corev1.ServicePort) string {
 	case p.TargetPort.Type == intstr.String:
 		return p.TargetPort.StrVal
 	case p.TargetPort.IntVal == 0:
-		return strconv.Itoa(int(p.Port)) // what the API server makes of an unset target
+		return strconv.Itoa(int(p.Port)) // the API server's default for an unset target
 	default:
 		return strconv.Itoa(int(p.TargetPort.IntVal))
 	}
 }
 
-// setState keeps the summary of old clients. It becomes ready with the last Pod and stays so for as long as the head is:
-// with the autoscaler on, workers come and go all the time. KubeRay 1.7 never takes ready back, and says of a resumed cluster
-// that it is suspended until it is ready again.
+// setState sets the summary for old clients. It becomes ready with the last Pod and stays ready while the head is, because the
+// autoscaler adds and removes workers all the time. KubeRay 1.7 never leaves ready, and reports a resumed cluster as suspended
+// until it is ready again.
 func setState(s *scope, t tally) {
 	st := &s.cluster.Status
 	st.Reason = ""
@@ -146,14 +146,14 @@ func setState(s *scope, t tally) {
 	}
 }
 
-// tally is what counts about the Pods. Pods that are being deleted do not.
+// tally contains counts of Pods that are not being deleted, except where noted.
 type tally struct {
-	head    *corev1.Pod // nil if there is none; one that is being deleted if there is no other
+	head    *corev1.Pod // nil if there is none; one that is being deleted only if there is no other
 	heads   int32
-	workers int32 // with running, which are with ready
+	workers int32 // includes running, which includes ready
 	running int32
 	ready   int32
-	all     int32 // of both, including those that are being deleted
+	all     int32 // head and workers, including those that are being deleted
 	desired podplan.Counts
 }
 
@@ -186,8 +186,8 @@ func tallyOf(s *scope) tally {
 	return t
 }
 
-// allReady reports whether the cluster is as wanted. Unlike KubeRay 1.7 it compares the count of Pods also for the
-// condition, does not take a Pod without a Ready condition for ready, and does not wait for the end of Pods that are leaving.
+// allReady reports whether the Pods are as wanted. Unlike KubeRay 1.7 it compares the number of Pods for the condition too, does
+// not treat a Pod without a Ready condition as ready, and does not wait for Pods that are being deleted.
 func (t tally) allReady() bool {
 	return t.headReady() && t.heads == 1 && t.workers == t.desired.Desired && t.ready == t.desired.Desired
 }

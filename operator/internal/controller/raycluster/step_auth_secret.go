@@ -20,15 +20,15 @@ import (
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=create;patch;delete,roleName=raygate-operator-token-auth
 
-// authSecret makes the token that guards the Ray APIs of the cluster. The token is made once and never looked at again, nor
-// changed; a Secret of the name that nothing controls is taken for one that the user made.
+// authSecret creates the token for the cluster's Ray APIs. The token is created once and never read or changed. A Secret with this
+// name and no controller counts as user-provided.
 func (r *Reconciler) authSecret(ctx context.Context, s *scope) {
 	rc := s.cluster
 	inUse := slices.ContainsFunc(s.pods, func(p *corev1.Pod) bool { return usesToken(p, names.AuthSecret(rc.Name)) })
 	r.lookForUsersToken(ctx, s)
 	if !secret.Needed(rc) {
 		if !inUse {
-			// A container that restarts would not find it.
+			// A container that restarts would not find the Secret.
 			s.dependent(r.children.Remove(ctx, rc, secret.Token(rc, nil)))
 		}
 		return
@@ -46,7 +46,7 @@ func (r *Reconciler) authSecret(ctx context.Context, s *scope) {
 		Desired: desired, MayBeUsers: true,
 		Keep: func(current client.Object) {
 			if current.GetAnnotations()[rayv1.AnnotationTokenReplaced] == "" {
-				desired.Annotations = nil // it is no replacement, or the user has put the old token back
+				desired.Annotations = nil // not a replacement, or the user has restored the old token
 			}
 		},
 	})
@@ -56,8 +56,8 @@ func (r *Reconciler) authSecret(ctx context.Context, s *scope) {
 	}
 }
 
-// noteLostToken says what to do while containers run that were started with the token of an earlier Secret. KubeRay makes a new
-// one without a word. The old one cannot be had back: nobody but those containers knows it.
+// noteLostToken reports containers that still use the token of an earlier Secret, and what to do. KubeRay creates a new token
+// without a message. The old token cannot be restored: only those containers have it.
 func noteLostToken(s *scope, made client.Object) {
 	since := made.GetCreationTimestamp()
 	holdsOld := func(p *corev1.Pod) bool { return usesToken(p, made.GetName()) && startedBefore(p, since) }
@@ -70,7 +70,7 @@ func noteLostToken(s *scope, made client.Object) {
 			"and take off its annotation %s", made.GetName(), rayv1.AnnotationTokenReplaced)})
 }
 
-// startedBefore reports whether the Ray container runs since before the time. A second is not enough to tell.
+// startedBefore reports whether the Ray container started before t. Times in the same second do not count.
 func startedBefore(p *corev1.Pod, t metav1.Time) bool {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == p.Spec.Containers[0].Name {
@@ -80,8 +80,8 @@ func startedBefore(p *corev1.Pod, t metav1.Time) bool {
 	return false
 }
 
-// lookForUsersToken notes whether the user-provided Secret is missing, or the token in it. It is read from the API
-// server, because the contents of Secrets are not cached, and not kept.
+// lookForUsersToken records whether the user-provided Secret or its token is missing. It reads from the API server, because
+// contents of Secrets are not cached, and does not store them.
 func (r *Reconciler) lookForUsersToken(ctx context.Context, s *scope) {
 	name := secret.UserProvided(s.cluster)
 	if name == "" {
@@ -94,7 +94,7 @@ func (r *Reconciler) lookForUsersToken(ctx context.Context, s *scope) {
 	}}))
 }
 
-// usesToken reports whether a container of the Pod takes its token from the Secret.
+// usesToken reports whether a container of the Pod reads its token from the Secret.
 func usesToken(p *corev1.Pod, secret string) bool {
 	for i := range p.Spec.Containers {
 		for _, e := range p.Spec.Containers[i].Env {

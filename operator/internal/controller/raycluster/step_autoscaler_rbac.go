@@ -21,7 +21,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;patch
 
-// autoscalerRBAC lets the autoscaler in the head Pod work on its cluster.
+// autoscalerRBAC creates the permissions of the autoscaler in the head Pod.
 func (r *Reconciler) autoscalerRBAC(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if !rbac.Needed(rc) {
@@ -49,13 +49,13 @@ func (r *Reconciler) autoscalerRBAC(ctx context.Context, s *scope) {
 	})
 	s.dependent(result)
 	if rb, ok := result.Object.(*rbacv1.RoleBinding); ok && rb.RoleRef.Name != "" && rb.RoleRef != roleRef {
-		// The API server lets nobody change the role of a binding. Its watch brings us back to make it anew.
+		// The role of a binding is immutable. Its watch triggers the reconcile that recreates it.
 		s.dependent(r.children.Remove(ctx, rc, rbac.RoleBinding(rc)))
 	}
 }
 
-// removeAutoscalerRBAC takes the rights away, but not from a head that still runs: its autoscaler would fail and the head with it would not
-// be ready. The binding goes first, so that the rights end with it whatever else fails.
+// removeAutoscalerRBAC removes the permissions after the head is gone: its autoscaler would fail and make the head unready. The
+// binding goes first, which ends the permissions even if the rest fails.
 func (r *Reconciler) removeAutoscalerRBAC(ctx context.Context, s *scope) {
 	rc := s.cluster
 	uses := func(p *corev1.Pod) bool { return p.Spec.ServiceAccountName == names.ServiceAccount(rc) }

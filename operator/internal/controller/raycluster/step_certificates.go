@@ -19,17 +19,17 @@ import (
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;list;watch,roleName=raygate-operator-mtls
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get,roleName=raygate-operator-mtls
 
-// certificates holds the Pods of a cluster with mutual TLS back until they have something to mount. Package mtls has the
-// certificates made.
+// certificates holds the Pods of a cluster with mutual TLS until the Secrets that they mount exist. Package mtls requests the
+// certificates.
 //
-// KubeRay holds them back also while a certificate is being issued anew, which each new worker causes, so that scaling goes in
-// steps. That is not needed: a Pod waits, in an init container, until its address is in the certificate.
+// KubeRay also holds Pods while a certificate is reissued. Each new worker causes that, so scaling proceeds in steps. It is not
+// necessary: an init container waits until the Pod's IP is in the certificate.
 func (r *Reconciler) certificates(ctx context.Context, s *scope) {
 	if !r.config.MTLS || !cert.Needed(s.cluster) {
 		return
 	}
 	why, err := r.withoutCertificates(ctx, s.cluster)
-	if apierrors.IsForbidden(err) { // the same again, until somebody gives the operator the right
+	if apierrors.IsForbidden(err) { // the same error until the operator gets the permission
 		why, err = err.Error(), nil
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *Reconciler) certificates(ctx context.Context, s *scope) {
 	s.after(children.RetryAfter) // the Secrets are not watched
 }
 
-// withoutCertificates says what the Pods would wait for in vain, empty for nothing.
+// withoutCertificates returns what is missing for the Pods; empty if nothing is.
 func (r *Reconciler) withoutCertificates(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
 	found, err := r.optional.Ready(cert.CertificateKind)
 	if err != nil {
@@ -77,8 +77,8 @@ func (r *Reconciler) withoutCertificates(ctx context.Context, rc *rayv1.RayClust
 	return "", nil
 }
 
-// incompleteSecret says what the Secret lacks. It is read from the API server, because the contents of Secrets are not cached; but
-// not again once it was complete: cert-manager replaces what is in it at one blow.
+// incompleteSecret returns what the Secret lacks. It reads from the API server, because contents of Secrets are not cached. It
+// does not read a complete Secret again, because cert-manager replaces the content atomically.
 func (r *Reconciler) incompleteSecret(ctx context.Context, rc *rayv1.RayCluster, name string) (why string, err error) {
 	_, result := r.children.Missing(ctx, rc, children.Look{ID: "TLS Secret " + name, Eager: true, Find: func(ctx context.Context) (bool, error) {
 		found := &corev1.Secret{}

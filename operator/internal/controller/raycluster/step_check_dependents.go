@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// factRules are the events of rules about facts. Reasons are those of KubeRay 1.7 where it has one.
+// factRules are the events for violations of fact rules. Reasons are those of KubeRay 1.7 if it has one.
 var factRules = map[string]struct{ reason, action string }{
 	validation.RuleUnevenReplicas:           {"UnevenReplicas", actionValidate},
 	validation.RuleNetworkPolicyNames:       {"NetworkPolicyNameCollision", actionValidate},
@@ -23,8 +23,8 @@ var factRules = map[string]struct{ reason, action string }{
 	validation.RuleClaim:                    {failedClaim, actionUpdate},
 }
 
-// checkDependents has the rules look at what the steps before have found around the cluster. Each of these rules is about a single
-// child, so what they find goes into the condition ChildFailure and stops nothing, unlike what validate finds.
+// checkDependents validates the facts that earlier steps have collected. Each fact rule concerns a single child. Its violations go
+// into the condition ChildFailure and do not stop the reconcile, unlike those of validate.
 func (r *Reconciler) checkDependents(_ context.Context, s *scope) {
 	s.facts.WantedPods = wantedPods(s.cluster)
 	options := r.config.Validation
@@ -32,7 +32,7 @@ func (r *Reconciler) checkDependents(_ context.Context, s *scope) {
 	for _, err := range validation.RayClusterFacts(s.cluster, options) {
 		event, ok := factRules[err.Origin]
 		if !ok {
-			continue // found by validate
+			continue // reported by validate
 		}
 		f := childFailure{reason: event.reason, action: event.action, message: validation.Summary(field.ErrorList{err})}
 		s.children = append(s.children, f)
@@ -42,7 +42,7 @@ func (r *Reconciler) checkDependents(_ context.Context, s *scope) {
 	}
 }
 
-// countFact counts a problem that is new.
+// countFact counts a new problem in the metrics.
 func (r *Reconciler) countFact(rule string) {
 	switch {
 	case r.config.Metrics == nil:
@@ -53,7 +53,7 @@ func (r *Reconciler) countFact(rule string) {
 	}
 }
 
-// wantedPods counts the Pods of groups whose replicas span several hosts.
+// wantedPods returns the wanted number of Pods for each group with multi-host replicas.
 func wantedPods(rc *rayv1.RayCluster) map[string]int64 {
 	wanted := map[string]int64{}
 	for i := range rc.Spec.WorkerGroupSpecs {
@@ -64,8 +64,8 @@ func wantedPods(rc *rayv1.RayCluster) map[string]int64 {
 	return wanted
 }
 
-// workerPods are the Pods of the groups whose scale strategy names any. Those that it names and that are gone count as well, as
-// far as their name tells: the autoscaler takes a name off the list when the Pod has gone.
+// workerPods returns, for each group with workersToDelete, the listed Pods that belong to it. Deleted Pods count by their name
+// prefix: the autoscaler removes a name from the list after the Pod is gone.
 func workerPods(s *scope) map[string][]string {
 	all := map[string][]string{}
 	for i := range s.cluster.Spec.WorkerGroupSpecs {
@@ -73,7 +73,7 @@ func workerPods(s *scope) map[string][]string {
 		if len(g.ScaleStrategy.WorkersToDelete) == 0 {
 			continue
 		}
-		all[g.GroupName] = nil // known to have none of them, until one is found
+		all[g.GroupName] = nil // none found so far
 		prefix := names.WorkerPodPrefix(s.cluster.Name, g.GroupName)
 		for _, name := range g.ScaleStrategy.WorkersToDelete {
 			p := slices.IndexFunc(s.pods, func(p *corev1.Pod) bool { return p.Name == name })

@@ -17,8 +17,8 @@ import (
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
 
-// deviceFacts stores in the RayCluster what its autoscaler has to know of devices and can read nowhere else, and removes it when it is not needed any
-// more. It is the only step that changes a spec. Pods do not depend on it: they are built from what the user wrote.
+// deviceFacts stores in the RayCluster the device facts that its autoscaler cannot read elsewhere, and removes them when they are
+// no longer needed. It is the only step that changes a spec. Pods do not depend on it: they are built from the user's spec.
 func (r *Reconciler) deviceFacts(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	var want devicefacts.Facts
 	if r.config.DeviceFacts {
@@ -35,7 +35,7 @@ func (r *Reconciler) deviceFacts(ctx context.Context, s *scope) (reconcile.Outco
 		r.versions.Replaced(s.stored)
 		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 	case err != nil:
-		s.errs = append(s.errs, fmt.Errorf("storing what the autoscaler has to know of devices: %w", err)) // Pods are made all the same
+		s.errs = append(s.errs, fmt.Errorf("storing what the autoscaler has to know of devices: %w", err)) // Pods are created all the same
 		return reconcile.Outcome{}, nil
 	}
 	r.versions.Replaced(s.stored)

@@ -25,17 +25,18 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// defaultCleanUpTimeout is how long deletion waits for Redis to be emptied, counted from the deletion.
+// defaultCleanUpTimeout is how long a deletion waits for the cleanup of Redis, counted from the deletion timestamp.
 const defaultCleanUpTimeout = 300 * time.Second
 
-// cleanUpRetry is how often a clean-up that is refused is tried again. Redis may come back any moment, and time is short.
+// cleanUpRetry is the retry interval of a rejected cleanup. It is short because Redis may recover at any moment and the deletion
+// has a deadline.
 const cleanUpRetry = 5 * time.Second
 
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create
 
-// finalize ends the list for an object that is being deleted. Its children carry owner references, and garbage
-// collection removes them. A finalizer of ours is always resolved, whatever the spec says by now: Pods first, then the Job that
-// empties Redis, and at the latest when the time is up the object goes.
+// finalize ends the list for an object that is being deleted. Its children have owner references, so garbage collection removes
+// them. The operator's finalizer is always removed, whatever the spec contains: after the Pods are deleted and the Job has cleaned
+// up Redis, or after the timeout.
 func (r *Reconciler) finalize(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	s.deleting = rc.DeletionTimestamp != nil
@@ -65,7 +66,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope) (reconcile.Outcome, 
 		again.After = min(left, cleanUpRetry)
 	}
 	if slices.ContainsFunc(s.pods, isHead) {
-		return again, nil // the GCS writes to Redis until it is gone; the watch tells when it is
+		return again, nil // the GCS writes to Redis until it ends; the watch reports the end
 	}
 	found, err := r.cleanUpJob(ctx, s)
 	if err != nil {
@@ -82,7 +83,7 @@ func (r *Reconciler) cleanUp(ctx context.Context, s *scope) (reconcile.Outcome, 
 	return again, nil
 }
 
-// withoutCleanUp says why there is nothing to clean up, or no way to; empty if there is.
+// withoutCleanUp returns why no cleanup is needed or possible; empty if it is needed.
 func (r *Reconciler) withoutCleanUp(rc *rayv1.RayCluster) string {
 	switch backend := gcs.Backend(rc); {
 	case backend == rayv1.GcsFTBackendRocksDB:
@@ -97,7 +98,7 @@ func (r *Reconciler) withoutCleanUp(rc *rayv1.RayCluster) string {
 	return ""
 }
 
-// letGo takes the finalizer away, which lets the object go, and tells the event, if any, after it succeeded.
+// letGo removes the finalizer and then adds the event, unless it is empty.
 func (r *Reconciler) letGo(ctx context.Context, s *scope, e report.Event) (reconcile.Outcome, error) {
 	saved, err := r.versions.SetFinalizer(ctx, r.config.Client, s.cluster, rayv1.FinalizerGCSFTRedisCleanup, false)
 	if err != nil || !saved {
@@ -110,7 +111,7 @@ func (r *Reconciler) letGo(ctx context.Context, s *scope, e report.Event) (recon
 	return reconcile.Outcome{}, nil
 }
 
-// deletePods deletes what still runs, the head first. Workers are deleted but not waited for.
+// deletePods deletes the remaining Pods, the head first. It does not wait for workers.
 func (r *Reconciler) deletePods(ctx context.Context, s *scope) error {
 	var list []podplan.Deletion
 	for _, p := range s.pods {
@@ -125,14 +126,14 @@ func (r *Reconciler) deletePods(ctx context.Context, s *scope) error {
 	s.more = result.More
 	s.after(result.After)
 	for _, failure := range result.Failures {
-		return errors.New(failure.Message) // they are alike
+		return errors.New(failure.Message) // all failures have the same cause
 	}
 	return result.Err
 }
 
 func isHead(p *corev1.Pod) bool { return p.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) }
 
-// cleanUpJob returns the Job that empties Redis, making it if there is none.
+// cleanUpJob returns the Job that cleans up Redis, and creates it if it is missing.
 func (r *Reconciler) cleanUpJob(ctx context.Context, s *scope) (*batchv1.Job, error) {
 	result := r.children.Ensure(ctx, s.cluster, children.Child{Desired: job.RedisCleanup(s.cluster, r.config.Pod), AsFound: true})
 	s.after(result.After)
@@ -147,7 +148,7 @@ func (r *Reconciler) cleanUpJob(ctx context.Context, s *scope) (*batchv1.Job, er
 	return result.Object.(*batchv1.Job), nil
 }
 
-// ended is how the Job ended, if in one of these ways; else nil.
+// ended returns the condition of the Job among the given types that is true, or nil.
 func ended(j *batchv1.Job, ways ...batchv1.JobConditionType) *batchv1.JobCondition {
 	for _, c := range j.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && slices.Contains(ways, c.Type) {
@@ -157,7 +158,7 @@ func ended(j *batchv1.Job, ways ...batchv1.JobConditionType) *batchv1.JobConditi
 	return nil
 }
 
-// timeout is how long to wait for Redis to be emptied.
+// timeout returns how long to wait for the cleanup of Redis.
 func timeout(rc *rayv1.RayCluster) time.Duration {
 	if n, err := strconv.ParseInt(rc.Annotations[rayv1.AnnotationGCSFTDeletionTimeout], 10, 32); err == nil && n > 0 {
 		return time.Duration(n) * time.Second
@@ -165,7 +166,7 @@ func timeout(rc *rayv1.RayCluster) time.Duration {
 	return defaultCleanUpTimeout
 }
 
-// warn tells of something that goes wrong, once for every text: of a cluster that is being deleted no condition is saved.
+// warn sends each warning text once, because no condition is saved for a cluster that is being deleted.
 func (s *scope) warn(reason, action, message string) {
 	if s.said.News(s.cluster.UID, "deletion "+reason, message) {
 		s.events = append(s.events, report.Warning(reason, action, message))
@@ -184,7 +185,7 @@ func eventCleanUpFailed(rc *rayv1.RayCluster, job string, how *batchv1.JobCondit
 		job, cmp.Or(how.Message, how.Reason, "its Pod failed"), gcs.StorageNamespace(rc)))
 }
 
-// eventCleanUpSkipped is none for a cluster whose metadata never was in Redis, as far as anybody knows.
+// eventCleanUpSkipped returns an empty event for a cluster whose metadata is not in Redis.
 func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) report.Event {
 	if gcs.Backend(rc) == rayv1.GcsFTBackendRocksDB {
 		return report.Event{}
@@ -195,8 +196,8 @@ func eventCleanUpSkipped(rc *rayv1.RayCluster, why string) report.Event {
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch
 
-// ensureFinalizer keeps a cluster whose metadata is in Redis from vanishing before that is cleaned up. The finalizer is there before the
-// first Pod is. It is not taken away again while the cluster lives: finalize knows what to do with one that is not needed.
+// ensureFinalizer adds the finalizer to a cluster with metadata in Redis before its first Pod exists. It never removes the
+// finalizer from a live cluster: finalize handles one that is no longer needed.
 func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	rc := s.cluster
 	if !r.config.CleanUpRedis || gcs.Backend(rc) != rayv1.GcsFTBackendRedis || controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup) {
@@ -209,8 +210,8 @@ func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) (reconcile.O
 	return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 }
 
-// awaitsCleanUp reports whether the cluster is being deleted and waits for us, who once promised to clean up. Nobody else can let it
-// go, whoever manages it now.
+// awaitsCleanUp reports whether the cluster is being deleted and has the operator's finalizer. Only the operator removes it, even
+// if the cluster has another manager now.
 func awaitsCleanUp(rc *rayv1.RayCluster) bool {
 	return rc.DeletionTimestamp != nil && controllerutil.ContainsFinalizer(rc, rayv1.FinalizerGCSFTRedisCleanup)
 }

@@ -17,12 +17,12 @@ import (
 // +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-scheduler-plugins
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-workload-aware-scheduling
 
-// gangs keeps the objects by which the batch scheduler knows the cluster. It comes before Pods are created, so that the
-// scheduler knows the size of a gang when the first Pod of it appears, and follows every change of the size. A scheduler
-// whose API does not answer keeps nobody from repairing Pods.
+// gangs maintains the objects for the batch scheduler. It runs before Pods are created, so that the scheduler knows the size of a
+// gang before its first Pod exists, and follows every change of the size. Pods are still repaired if the scheduler's API does not
+// answer.
 func (r *Reconciler) gangs(ctx context.Context, s *scope) {
 	if r.config.Scheduler == nil || s.cluster.Suspended() || s.conditions().True(rayv1.RayClusterSuspending) {
-		return // what is there waits with the cluster
+		return // existing objects wait with the cluster
 	}
 	s.workload = gang.ForCluster(s.cluster, r.config.Pod)
 	plan := r.config.Scheduler.Plan(s.workload)
@@ -40,14 +40,14 @@ func (r *Reconciler) gangs(ctx context.Context, s *scope) {
 	s.after(report.LookAgain)
 }
 
-// decorate makes a Pod that is about to be created part of the gang.
+// decorate adds a Pod that is about to be created to the gang.
 func (r *Reconciler) decorate(s *scope, group string, p *corev1.Pod) {
 	if s.workload != nil {
 		r.config.Scheduler.Decorate(s.workload, group, &p.ObjectMeta, &p.Spec)
 	}
 }
 
-// setBatchScheduler says what the user asked the batch scheduler for and does not get. An event goes with every new text.
+// setBatchScheduler reports requests to the batch scheduler that are not fulfilled. Each new message also sends an event.
 func setBatchScheduler(s *scope, _ tally) {
 	message := strings.Join(s.schedulerProblems, "; ")
 	if s.conditions().Raise(rayv1.RayClusterBatchSchedulerProblem, rayv1.ReasonBatchSchedulerProblem, message) {

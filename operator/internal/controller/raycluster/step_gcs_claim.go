@@ -17,8 +17,8 @@ const failedClaim = "FailedToCreatePVC"
 
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 
-// gcsClaim makes the volume claim for the embedded store of the GCS. A claim is never changed and never deleted here: what
-// becomes of it when the cluster goes depends on its owner, which follows the deletion policy.
+// gcsClaim creates the volume claim for the embedded store of the GCS. It never changes or deletes a claim. The owner reference,
+// which follows the deletion policy, decides whether the claim is deleted with the cluster.
 func (r *Reconciler) gcsClaim(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if !volume.Needed(rc) {
@@ -35,8 +35,8 @@ func (r *Reconciler) gcsClaim(ctx context.Context, s *scope) {
 	r.ownClaim(ctx, s)
 }
 
-// ownClaim sees to the claim of the operator's making. One that is there is used as it is, whoever made it; that it may differ from the
-// spec is for the step checkDependents.
+// ownClaim ensures the operator's own claim. It uses an existing claim as it is, even if another client created it. The step
+// checkDependents reports differences from the spec.
 func (r *Reconciler) ownClaim(ctx context.Context, s *scope) {
 	rc := s.cluster
 	result := r.children.Ensure(ctx, rc, children.Child{Desired: volume.Claim(rc), MayBeUsers: true, AsFound: true})
@@ -50,7 +50,8 @@ func (r *Reconciler) ownClaim(ctx context.Context, s *scope) {
 	case result.Done == children.Create:
 	default:
 		s.facts.Claim = &found.Spec
-		// Without the label no operator made it. KubeRay makes the cluster its owner all the same, and so deletes data of the user's.
+		// A claim without the label was not created by an operator. KubeRay makes the cluster its owner all the same, which deletes
+		// user data.
 		if found.Labels[rayv1.LabelCluster] == rc.Name {
 			s.dependent(r.children.SetController(ctx, rc, child.Controller(rc), found, !volume.Retained(rc)))
 		}

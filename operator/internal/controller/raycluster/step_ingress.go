@@ -10,16 +10,15 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=route.openshift.io,resources=routes,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-routes
 
-// ingress publishes the dashboard: by a Route where OpenShift's API is served, else by an Ingress.
+// ingress publishes the dashboard: by a Route if OpenShift's API is served, else by an Ingress.
 //
-// KubeRay removes annotations from the Ingress that the cluster does not have. Ingress controllers, DNS and cloud providers
-// write annotations there, and would put them back for ever; so only those go that came from the cluster and were removed from
-// it.
+// KubeRay removes annotations from the Ingress that the cluster does not have. Ingress controllers, DNS and cloud providers add
+// annotations and would restore them forever. So only annotations that came from the cluster and were removed there are removed.
 func (r *Reconciler) ingress(ctx context.Context, s *scope) {
 	wanted := route.Needed(s.cluster)
 	routes, err := r.optional.Ready(route.Kind)
 	if err != nil && wanted {
-		// Whether a Route or an Ingress is right, nobody knows now.
+		// It is unknown whether a Route or an Ingress is right.
 		s.errs = append(s.errs, err)
 		return
 	}

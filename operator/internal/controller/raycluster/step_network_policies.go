@@ -16,8 +16,8 @@ import (
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 
-// networkPolicies fences the Pods off, before the first of them is made. A policy that the API server refuses, or whose name is taken,
-// holds up no Pod: under KubeRay such a cluster runs.
+// networkPolicies creates the policies before the first Pod. A policy that the API server rejects, or whose name is taken, does
+// not block Pods: under KubeRay such a cluster runs.
 func (r *Reconciler) networkPolicies(ctx context.Context, s *scope) {
 	rc := s.cluster
 	if rc.Spec.NetworkPolicy != nil && !r.config.NetworkPolicies {
@@ -33,7 +33,7 @@ func (r *Reconciler) networkPolicies(ctx context.Context, s *scope) {
 		known[p.Name] = true
 		result := r.children.Ensure(ctx, rc, children.Child{Desired: p})
 		if result.Failure != nil && result.Failure.Taken {
-			s.facts.ForeignNetworkPolicies = append(s.facts.ForeignNetworkPolicies, p.Name) // validation.RuleNetworkPolicyNames tells of it
+			s.facts.ForeignNetworkPolicies = append(s.facts.ForeignNetworkPolicies, p.Name) // validation.RuleNetworkPolicyNames reports it
 			result.Failure = nil
 		}
 		if result.Err != nil && result.Object == nil {
@@ -48,8 +48,8 @@ func (r *Reconciler) networkPolicies(ctx context.Context, s *scope) {
 	}
 }
 
-// wantedPolicies are the policies that the spec asks for, and those of groups that left it and still have Pods: KubeRay leaves such Pods
-// without a fence.
+// wantedPolicies returns the policies of the spec, and those of removed groups that still have Pods. KubeRay leaves such Pods
+// without a policy.
 func wantedPolicies(s *scope, existing []networkingv1.NetworkPolicy) []*networkingv1.NetworkPolicy {
 	wanted := netpol.Policies(s.cluster)
 	if len(wanted) == 0 {

@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// maxUnscheduled is how many Pods of a cluster may wait for the scheduler while more are created: it is busy with that many, and
-	// serves who comes first, so that more would not be placed sooner and stand before the Pods of other clusters.
+	// maxUnscheduled is the number of unscheduled Pods of a cluster above which no more are created. The scheduler works in order
+	// of arrival, so more Pods would not be scheduled sooner and would delay those of other clusters.
 	maxUnscheduled = 32
-	// unscheduledCheck is how often to see whether it has placed some.
+	// unscheduledCheck is the interval of checks whether Pods have been scheduled.
 	unscheduledCheck = 50 * time.Millisecond
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete;patch
 
-// pods has package podplan decide which Pods come and go, package pod build them and package podexec create and delete them.
+// pods creates and deletes Pods: package podplan decides, package pod builds, and package podexec writes.
 func (r *Reconciler) pods(ctx context.Context, s *scope) {
 	plan := podplan.For(r.podInput(s))
 	s.headRestartDisabled = plan.HeadRestartDisabled
@@ -75,15 +75,15 @@ func (r *Reconciler) podInput(s *scope) podplan.Input {
 		Version:              r.config.Pod.OperatorVersion,
 	}
 	if podplan.Recreates(s.cluster) {
-		in.Hash = pod.SpecHash(&s.cluster.Spec) // not for nothing: it encodes the whole spec
+		in.Hash = pod.SpecHash(&s.cluster.Spec) // only if needed, because it encodes the whole spec
 	}
 	return in
 }
 
-// podWork is the plan with the Pods to create.
+// podWork returns the plan with the Pods to create.
 func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 	w := podexec.Work{Cluster: s.cluster, Delete: plan.Delete, Hold: len(s.holds) > 0}
-	if s.workload == nil { // the scheduler of a gang may wait for all of its Pods
+	if s.workload == nil { // a gang scheduler may wait for all Pods
 		w.Room = new(maxUnscheduled - podplan.Unscheduled(s.pods, s.now))
 	}
 	if plan.CreateHead {
@@ -98,8 +98,8 @@ func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 	return w
 }
 
-// workerModel is what all workers of the group are copies of: building is dearer than copying. Where a changed spec
-// recreates Pods, workers name like the head what they were made from, because they can outlive it.
+// workerModel returns the template of which all workers of the group are copies, because building is more expensive than copying.
+// With the upgrade strategy Recreate, workers have the spec's hash like the head, because they can outlive it.
 func (r *Reconciler) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod {
 	model := pod.Worker(s.cluster, g, r.config.Pod)
 	if podplan.Recreates(s.cluster) {
@@ -111,7 +111,7 @@ func (r *Reconciler) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod
 	return model
 }
 
-// origin are the annotations of a Pod by which a change of the spec is noticed.
+// origin returns the annotations of a Pod by which changes of the spec are detected.
 func (r *Reconciler) origin(rc *rayv1.RayCluster) map[string]string {
 	return map[string]string{
 		rayv1.AnnotationUpgradeStrategyRecreateHash: pod.SpecHash(&rc.Spec),
@@ -119,8 +119,8 @@ func (r *Reconciler) origin(rc *rayv1.RayCluster) map[string]string {
 	}
 }
 
-// places are the places of the Pods to create, replica by replica, so that a refusal leaves few of them unfinished. Nil is
-// a Pod without one.
+// places returns the places of the Pods to create, replica by replica, so that a rejected create leaves few replicas incomplete.
+// Nil is a Pod without a place.
 func places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Replica {
 	list := make([]*pod.Replica, c.Plain, c.Pods())
 	for _, replica := range c.Replicas {
@@ -136,15 +136,15 @@ func places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Replica {
 	return list
 }
 
-// adoptHead puts our hash in the place of that of another version of the operator, so that later changes of the spec are
-// noticed. Cached Pods are not complete, so this is a patch.
+// adoptHead replaces the hash of another operator version, so that later changes of the spec are detected. It sends a patch,
+// because cached Pods are incomplete.
 func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) {
 	const adopted = "adopted head"
 	if head == nil || r.said.Has(s.cluster.UID, adopted, string(head.UID)) {
-		return // the cache does not show it yet
+		return // already patched; the cache does not show it yet
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         head.UID, // a head that took the name in the meantime is refused
+		"uid":         head.UID, // protects a newer head of the same name
 		"annotations": r.origin(s.cluster),
 	}})
 	if err == nil {
@@ -152,7 +152,7 @@ func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) 
 		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
-		// Nothing but the next change of the spec depends on it.
+		// Only the next change of the spec depends on it.
 		ctrllog.FromContext(ctx).Error(err, "Adopting the head Pod of another operator version", "pod", head.Name)
 		s.after(reconcile.LastRetry)
 		return
@@ -161,17 +161,16 @@ func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) 
 	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
 }
 
-// nameHead replaces the generated name of the head Pod by a fixed one of the same form. With it two heads of one cluster
-// are impossible, whatever crashes, lags or is elected besides another: the API server refuses the second. A replacement waits until
-// the old head is gone, which the plan demands anyway. The suffix comes from the UID and keeps clusters apart whose names
-// are cut to the same prefix.
+// nameHead replaces the generated name of the head Pod by a fixed one of the same form. The API server then rejects a second head
+// of the cluster, even after a crash, with a stale cache or with two leaders. A replacement waits until the old head is gone,
+// which the plan requires anyway. The suffix is derived from the UID, because names of clusters may be cut to the same prefix.
 func nameHead(p *corev1.Pod, rc *rayv1.RayCluster) {
 	if p.Name == "" {
 		p.Name, p.GenerateName = p.GenerateName+suffix(rc.UID), ""
 	}
 }
 
-// suffixLetters are those of suffixes that the API server generates: no vowels, no digits that look like letters.
+// suffixLetters are those of generated names: no vowels, no digits that look like letters.
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789"
 
 func suffix(uid types.UID) string {

@@ -15,12 +15,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// withoutHeadService is why Pods are not made then: workers would not find the head.
+// withoutHeadService is the reason to hold Pods without a head Service: workers would not find the head.
 const withoutHeadService = "the head Service cannot be had"
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 
-// headService makes the Service by which workers, the gateway and users reach the head.
+// headService creates the Service by which workers, the gateway and users reach the head.
 func (r *Reconciler) headService(ctx context.Context, s *scope) {
 	result := r.children.Ensure(ctx, s.cluster, children.Child{Desired: service.Head(s.cluster, r.config.Service)})
 	s.after(result.After)
@@ -47,7 +47,7 @@ func (r *Reconciler) headService(ctx context.Context, s *scope) {
 	}
 }
 
-// headlessService gives the hosts of a multi-host replica names.
+// headlessService gives the hosts of a multi-host replica DNS names.
 func (r *Reconciler) headlessService(ctx context.Context, s *scope) {
 	desired := service.Headless(s.cluster)
 	multiHost := func(p *corev1.Pod) bool { return p.Labels[rayv1.LabelReplicaHostIndex] != "" }
@@ -59,10 +59,10 @@ func (r *Reconciler) headlessService(ctx context.Context, s *scope) {
 	}
 }
 
-// serveService leads to Ray Serve on a cluster that no RayService made, if an annotation asks for it.
+// serveService creates the Service for Ray Serve on a plain cluster, if an annotation requests it.
 func (r *Reconciler) serveService(ctx context.Context, s *scope) {
 	if names.CreatorKind(s.cluster) == "RayService" {
-		return // which makes one of this name for an upgrade in steps
+		return // RayService creates a Service with this name for incremental upgrades
 	}
 	desired := service.Serve(s.cluster)
 	switch {

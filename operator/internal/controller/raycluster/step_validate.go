@@ -20,14 +20,14 @@ import (
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/status,verbs=update
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters/finalizers,verbs=update
 
-// validate ends the list for a cluster that validation.Refused says not to act on. One that runs already may be older than a rule, and must not
-// be frozen because of it.
+// validate ends the list if validation.Refused returns errors for the cluster. A running cluster may be older than a rule and is
+// not blocked by it.
 func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	options := r.config.Validation
 	if r.config.MTLS && cert.Needed(s.cluster) {
 		found, err := r.optional.Ready(cert.CertificateKind)
 		if err != nil {
-			// Nobody knows; the step certificates holds the Pods back.
+			// Unknown: the step certificates holds the Pods back.
 			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
 		}
 		options.CertManagerMissing = err == nil && !found
@@ -40,7 +40,7 @@ func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome,
 	s.invalid = validation.Summary(errs)
 	s.tolerated = len(validation.Refused(errs, len(s.pods) > 0 || validation.Ran(s.cluster))) == 0
 	if options.CertManagerMissing {
-		s.after(served.AbsentFor) // it may be installed, which changes nothing in the object
+		s.after(served.AbsentFor) // cert-manager may be installed later, without a change of the object
 	}
 	if saidBefore(s) {
 		return reconcile.Outcome{Stop: !s.tolerated}, nil
@@ -60,12 +60,12 @@ func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome,
 	return reconcile.Outcome{Stop: true}, nil
 }
 
-// eventRules are warnings that an event is sent for; the others are for whoever looks at the metrics, and given by admission and
-// raygate validate. As KubeRay 1.7 does it, of a restart policy that the first autoscaler cannot live with; besides, of workers
-// to delete that are none, which nobody but the controller can see.
+// eventRules are warnings that are sent as events. Metrics count the others; admission and raygate validate report them. Like
+// KubeRay 1.7, the operator warns of a restart policy that autoscaler v1 does not support. It also warns of workersToDelete that
+// are not Pods of the group, which only the controller can check.
 var eventRules = []string{validation.RuleAutoscalerRestartPolicy, validation.RuleWorkersToDelete}
 
-// noteWarnings looks at each new version of an object, until the status says that it was seen.
+// noteWarnings checks each generation of an object once; the status records the checked generation.
 func (r *Reconciler) noteWarnings(s *scope) {
 	if s.cluster.Status.ObservedGeneration == s.cluster.Generation {
 		return
@@ -82,7 +82,7 @@ func (r *Reconciler) noteWarnings(s *scope) {
 			list = append(list, w)
 		}
 	}
-	if r.config.Pod.Devices != nil { // a number that is kept although the container sees another, of which nobody was warned where there are no webhooks
+	if r.config.Pod.Devices != nil { // reports a GPU number of the user that differs from the container's devices, also without webhooks
 		for _, f := range raydevices.Check(r.config.Pod.Devices.Program(), s.cluster, raydevices.Options{}) {
 			if f.Disagrees {
 				list = append(list, field.Invalid(f.Field, field.OmitValueType{}, f.Message))
@@ -94,14 +94,14 @@ func (r *Reconciler) noteWarnings(s *scope) {
 	}
 }
 
-// saidBefore reports whether exactly these problems of this version of the object were said. The stored
-// condition answers, so that a restart of the operator does not repeat the events of all invalid objects.
+// saidBefore reports whether these problems were already reported for this generation. It reads the stored condition, so that a
+// restart of the operator does not repeat the events of all invalid objects.
 func saidBefore(s *scope) bool {
 	return s.conditions().Says(rayv1.RayClusterInvalidSpec, s.invalid) &&
 		s.conditions().Find(rayv1.RayClusterInvalidSpec).ObservedGeneration == s.cluster.Generation
 }
 
-// firstVerdict reports whether the verdict on this version is to be counted, which it is once.
+// firstVerdict reports whether this generation has not been counted yet. Each generation is counted once.
 func (r *Reconciler) firstVerdict(rc *rayv1.RayCluster) bool {
 	return r.said.News(rc.UID, "verdict", strconv.FormatInt(rc.Generation, 10))
 }

@@ -29,11 +29,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// cluster is the kind of the owners.
+// cluster is the kind of the owner.
 var cluster = rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
 
-// CacheByObject restricts the cache to what belongs to Ray clusters, and drops what is never read: in a large Kubernetes
-// cluster all Pods and Services would be many times more.
+// CacheByObject restricts the cache to objects of Ray clusters and drops unused fields: a large Kubernetes cluster has many times
+// more Pods and Services.
 func CacheByObject() map[client.Object]cache.ByObject {
 	rayPods := owned.Selector(rayv1.LabelNodeType, selection.In,
 		string(rayv1.HeadNode), string(rayv1.WorkerNode), string(rayv1.RedisCleanupNode))
@@ -47,7 +47,7 @@ func CacheByObject() map[client.Object]cache.ByObject {
 	return by
 }
 
-// childKinds are the kinds of children that always exist, besides Pods.
+// childKinds are the kinds of children that every API server has, except Pods.
 func childKinds() []client.Object {
 	return []client.Object{
 		&corev1.Service{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.Ingress{},
@@ -55,10 +55,10 @@ func childKinds() []client.Object {
 	}
 }
 
-// indexed are the kinds that Reconcile lists by their controller.
+// indexed are the kinds that Reconcile lists by controller.
 func indexed() []client.Object { return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}} }
 
-// trimCluster drops the managed fields, but where they tell facts of the operator from what the user wrote.
+// trimCluster drops the managed fields, except those that distinguish device facts of the operator from values of the user.
 func trimCluster(o any) (any, error) {
 	if rc, ok := o.(*rayv1.RayCluster); ok {
 		devicefacts.KeepManagers(rc)
@@ -66,8 +66,8 @@ func trimCluster(o any) (any, error) {
 	return o, nil
 }
 
-// trimPod drops the large parts of a Pod that no decision looks at. A cached Pod must therefore never be sent back in an
-// update, only be patched or deleted.
+// trimPod drops the large parts of a Pod that no decision uses. A cached Pod must never be sent in an update, only patched or
+// deleted.
 func trimPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
@@ -77,7 +77,7 @@ func trimPod(o any) (any, error) {
 	p.Spec.Volumes, p.Spec.InitContainers, p.Spec.Affinity, p.Spec.Tolerations = nil, nil, nil, nil
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
-		var token []corev1.EnvVar // not a part of the whole list, which would keep all of it in memory
+		var token []corev1.EnvVar // a copy, because a part of the list would keep all of it in memory
 		for _, e := range c.Env {
 			if e.Name == pod.EnvAuthToken {
 				token = append(token, e)
@@ -125,7 +125,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	r.keeper.Watch(c, owned.Handler{Kind: cluster, Schedule: r.sizes.schedule})
 	r.optional.Start = func(kind schema.GroupVersionKind, informer cache.Informer) error {
 		changed := owned.Changed()
-		if kind == cert.CertificateKind { // which another controller creates
+		if kind == cert.CertificateKind { // another controller creates them
 			changed.CreateFunc = nil
 		}
 		return c.Watch(&source.Informer{Informer: informer, Handler: ofChildren.Handle(), Predicates: []predicate.Predicate{changed}})
@@ -133,7 +133,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	return nil
 }
 
-// matters drops updates of Pods that change no decision and no status: heartbeats, being scheduled, image pulls that work.
+// matters drops updates of Pods that affect no decision and no status: heartbeats, scheduling, successful image pulls.
 func matters(e event.UpdateEvent) bool {
 	before, ok1 := e.ObjectOld.(*corev1.Pod)
 	after, ok2 := e.ObjectNew.(*corev1.Pod)
@@ -149,7 +149,7 @@ func matters(e event.UpdateEvent) bool {
 		troubled(before) != troubled(after) ||
 		!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 		!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
-		head && !equality.Semantic.DeepEqual(before.Status, after.Status) // the head's status is copied to ours
+		head && !equality.Semantic.DeepEqual(before.Status, after.Status) // the head's status is copied to the cluster's
 }
 
 func terminations(p *corev1.Pod) int {
@@ -162,7 +162,7 @@ func terminations(p *corev1.Pod) int {
 	return n
 }
 
-// troubled is what keeps a Pod from running, however long it has been so.
+// troubled returns the reason why a Pod does not run, regardless of its duration.
 func troubled(p *corev1.Pod) string {
 	t, _ := podplan.TroubleOf(p, p.CreationTimestamp.Add(farLater))
 	return t.Reason

@@ -1,2 +1,2 @@
-// Package raycronjob makes RayJobs on a schedule. When one is due is decided by package cronplan.
+// Package raycronjob creates RayJobs on a schedule. Package cronplan decides when one is due.
 package raycronjob

@@ -21,13 +21,13 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// EventSource is the reportingController of the events; KubeRay's.
+// EventSource is the reportingController of the events. It is the same as KubeRay's.
 const EventSource = "raycronjob-controller"
 
-// longestWait is the longest time between two looks. A clock that is set is noticed by then.
+// longestWait is the longest time between two reconciles. It limits how late a changed system clock is noticed.
 const longestWait = time.Hour
 
-// Config is what the reconciler needs. Client, Live, Recorder and Clock are required.
+// Config configures the reconciler. Client, Live, Recorder and Clock are required.
 type Config struct {
 	Client     client.Client        // reads from a cache, and writes
 	Live       client.Reader        // reads from the API server
@@ -38,7 +38,7 @@ type Config struct {
 	Inherit    []string             // keys of labels that a RayJob gets from its RayCronJob
 }
 
-// Reconciler makes the RayJobs of RayCronJobs.
+// Reconciler creates the RayJobs of RayCronJobs.
 type Reconciler struct {
 	config   Config
 	versions *reconcile.Versions
@@ -65,16 +65,16 @@ func New(c Config) *Reconciler {
 	return r
 }
 
-// scope is what one reconcile has read and decided.
+// scope is the state of one reconcile.
 type scope struct {
-	cron      *rayv1.RayCronJob // a copy whose status becomes the new one
-	scheduled bool              // says that the stored status has a time of the next run
-	now       time.Time         // when the run began
-	// tick is the time to run for; zero for none. Missed is how many before it are passed over, and next the time after it. Set by
-	// schedule.
+	cron      *rayv1.RayCronJob // a copy with the new status
+	scheduled bool              // whether the stored status has a time of the next run
+	now       time.Time         // start of the reconcile
+	// tick is the scheduled time to run for; zero for none. missed is the number of skipped times before it, next the time after
+	// it. Set by schedule.
 	tick, next time.Time
 	missed     int
-	events     []report.Event // sent when the status is saved
+	events     []report.Event // sent after the status is saved
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=list;watch
@@ -114,7 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: min(progress.After, longestWait)}, nil
 }
 
-// SetupWithManager registers the reconciler and its watch. The RayJobs look after themselves.
+// SetupWithManager registers the reconciler and its watch. RayJobs have a controller of their own.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("raycronjob").

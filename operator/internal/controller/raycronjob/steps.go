@@ -15,14 +15,14 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Subjects of what is said.
+// Subjects of events.
 const (
 	subjectInvalid = "invalid"
 	subjectChild   = "child"
 )
 
-// validate refuses a spec that breaks rules. One that has run before goes on unless no operator can act on it: it may be older
-// than the rule.
+// validate rejects an invalid spec. One that has run before is rejected only for rules without which no operator can work: it may
+// be older than the rule.
 func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	errs := validation.Refused(validation.Create(s.cron, r.config.Validation).Errors, s.cron.Status.LastScheduleTime != nil)
 	if len(errs) == 0 {
@@ -32,19 +32,19 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 	return reconcile.Outcome{Stop: true}, nil
 }
 
-// refuse tells once why nothing is run.
+// refuse sends one event with the reason why nothing runs.
 func (r *Reconciler) refuse(s *scope, why string) {
 	if r.said.News(s.cron.UID, subjectInvalid, why) {
 		s.events = append(s.events, report.Warning("InvalidRayCronJobSpec", "Validate", s.cron.Namespace+"/"+s.cron.Name+": "+why))
 	}
 }
 
-// schedule finds out what is due.
+// schedule computes the time to run for.
 func (r *Reconciler) schedule(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	plan, err := cronplan.For(s.cron, s.now, r.config.Local)
 	if err != nil {
 		r.refuse(s, err.Error())
-		return reconcile.Outcome{Stop: true}, nil // only another spec helps
+		return reconcile.Outcome{Stop: true}, nil // only a changed spec helps
 	}
 	r.said.Say(s.cron.UID, subjectInvalid)
 	if s.cron.Spec.Suspend != nil && *s.cron.Spec.Suspend {
@@ -59,8 +59,8 @@ func (r *Reconciler) schedule(_ context.Context, s *scope) (reconcile.Outcome, e
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=get;list;watch;create
 
-// run creates the RayJob that is due. Its name follows from the time, so that it is made once whoever is killed in between; one that
-// somebody else has made under this name is not taken for it.
+// run creates the RayJob that is due. Its name is derived from the time, so that a restart does not create it twice. It does not
+// accept a RayJob of another owner with this name.
 func (r *Reconciler) run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	desired := rayjob.Scheduled(s.cron, s.tick)
 	for _, key := range r.config.Inherit {
@@ -76,7 +76,7 @@ func (r *Reconciler) run(ctx context.Context, s *scope) (reconcile.Outcome, erro
 		if r.said.News(s.cron.UID, subjectChild, result.Failure.Message) {
 			s.events = append(s.events, report.Warning("FailedToCreateRayJob", "Create", result.Failure.Message))
 		}
-		return reconcile.Outcome{After: result.After}, nil // until the next time comes
+		return reconcile.Outcome{After: result.After}, nil // until the next scheduled time
 	}
 	r.said.Say(s.cron.UID, subjectChild)
 	s.cron.Status.LastScheduleTime = &metav1.Time{Time: s.tick}

@@ -15,15 +15,15 @@ import (
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=create;delete;patch
 
-// ensureCluster creates the cluster. One that is there is used as it is: a change of the template counts for the next attempt.
+// ensureCluster creates the cluster. It uses an existing one as it is: a change of the template applies to the next attempt.
 func (a *act) ensureCluster(ctx context.Context, s *scope) error {
 	if s.job.Spec.RayClusterSpec == nil || s.selects() {
-		return nil // not valid, or nothing of ours
+		return nil // invalid, or a cluster that the user selects
 	}
 	rc, err := a.buildCluster(s)
 	if err != nil {
 		s.hold(err.Error())
-		return nil // only another spec helps
+		return nil // only a changed spec helps
 	}
 	a.tracker.known.Delete(s.job.UID, absent(rc))
 	r := a.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})
@@ -45,14 +45,14 @@ func (a *act) buildCluster(s *scope) (*rayv1.RayCluster, error) {
 	return rc, nil
 }
 
-// planned is the RayJob with the status that the plan has for it, for builders.
+// planned returns the RayJob with the planned status, for builders.
 func (s *scope) planned() *rayv1.RayJob {
 	j := s.job.DeepCopy()
 	s.plan.Status.DeepCopyInto(&j.Status)
 	return j
 }
 
-// deleteCluster deletes the cluster, if it is that of this RayJob.
+// deleteCluster deletes the cluster if this RayJob controls it.
 func (a *act) deleteCluster(ctx context.Context, s *scope) error {
 	if s.selects() {
 		return nil
@@ -66,7 +66,7 @@ func (a *act) deleteCluster(ctx context.Context, s *scope) error {
 	return r.Err
 }
 
-// suspendWorkers takes the workers away and leaves the head.
+// suspendWorkers removes the workers and keeps the head.
 func (a *act) suspendWorkers(ctx context.Context, s *scope) error {
 	if s.cluster == nil || s.selects() {
 		return nil

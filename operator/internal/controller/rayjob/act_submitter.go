@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/children"
 )
 
-// What events call the children.
+// Names of children in events.
 const (
 	whatSubmitter = "RayJobSubmitter"
 	whatService   = "Service"
@@ -21,8 +21,8 @@ const (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=create;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;patch
 
-// ensureSubmitter creates the Job that submits. One of an earlier attempt, which only a cache that was far behind can have hidden
-// from the deletion, goes first.
+// ensureSubmitter creates the Job that submits. It first deletes a Job of an earlier attempt, which a stale cache may have hidden
+// from the deletion.
 func (a *act) ensureSubmitter(ctx context.Context, s *scope) error {
 	if s.cluster == nil {
 		return nil
@@ -31,7 +31,7 @@ func (a *act) ensureSubmitter(ctx context.Context, s *scope) error {
 	desired, err := job.Submitter(j, s.cluster, a.config.Pod)
 	if err != nil {
 		s.hold("building Job: " + err.Error())
-		return nil //nolint:nilerr // only another spec helps
+		return nil //nolint:nilerr // only a changed spec helps
 	}
 	a.gangs.decorateSubmitter(j, desired)
 	a.tracker.known.Delete(s.job.UID, absent(desired))
@@ -57,14 +57,14 @@ func (a *act) deleteSubmitter(ctx context.Context, s *scope) error {
 	return r.Err
 }
 
-// ensureHeadService leads the Service of the RayJob to the cluster of this attempt. A job runs without it as well.
+// ensureHeadService points the Service of the RayJob to the cluster of this attempt. A job also runs without it.
 func (a *act) ensureHeadService(ctx context.Context, s *scope) error {
 	if s.cluster == nil || s.selects() {
 		return nil
 	}
 	svc := service.JobHead(s.job, s.cluster, a.config.Service)
 	if svc.Name == names.HeadService(s.cluster) {
-		return nil // the user gave this name to that of the cluster
+		return nil // the user gave this name to the Service of the cluster
 	}
 	r := a.children.Ensure(ctx, s.job, children.Child{Desired: svc})
 	if !s.took(a.said, whatService, r) {

@@ -11,11 +11,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// maxConditionMessage keeps the log that Ray adds to its message out of conditions: status.message has it.
+// maxConditionMessage keeps the log in Ray's message out of conditions; status.message contains it.
 const maxConditionMessage = 512
 
-// setConditions derives the conditions from the rest of the status, and from what the RayJob waits for. Messages are in the status; those of
-// conditions do not change by themselves.
+// setConditions derives the conditions from the rest of the status and from what the RayJob waits for. Their messages are stable.
 func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time, waits string) {
 	c := report.Conditions{List: &st.Conditions, Generation: generation, Now: now.Truncate(time.Second)}
 	line, _, _ := strings.Cut(st.Message, "\n")
@@ -45,7 +44,7 @@ func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time, wait
 		rayv1.ReasonDashboardNotAnswering, "Ray cannot be asked about the job", rayv1.ReasonDashboardAnswers)
 }
 
-// reasonOfRunning says what keeps the program from running, or that nothing does.
+// reasonOfRunning returns the reason of the condition Running, true or false.
 func reasonOfRunning(st *rayv1.RayJobStatus) string {
 	switch st.JobDeploymentStatus {
 	case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed:
@@ -58,7 +57,7 @@ func reasonOfRunning(st *rayv1.RayJobStatus) string {
 		return rayv1.ReasonJobAwaited
 	case rayv1.JobDeploymentStatusRunning, rayv1.JobDeploymentStatusInitializing, rayv1.JobDeploymentStatusValidationFailed, rayv1.JobDeploymentStatusNew:
 	}
-	switch { // also in Initializing, where a sidecar may have begun, and with a spec that became invalid while the job runs
+	switch { // also in Initializing, where a sidecar may have begun, and if the spec of a running job became invalid
 	case st.JobStatus == rayv1.JobStatusRunning:
 		return rayv1.ReasonJobRunning
 	case st.JobStatus == rayv1.JobStatusPending:

@@ -1,6 +1,6 @@
-// Package rayjob runs RayJobs: it makes the cluster of a job, has the job submitted, follows it and cleans up after it. What
-// happens next is decided by package jobplan; here the world is observed, and what the plan asks for is done.
+// Package rayjob reconciles RayJobs: it creates the cluster of a job, submits the job, follows it and cleans up. Package jobplan
+// decides the next actions. This package observes the state and carries out the plan.
 //
-// A reconcile talks to nobody but the API server. Dashboards are asked by a poller in the background, whose last answers are part
-// of what is observed and which wakes a reconcile when an answer changed.
+// A reconcile only calls the API server. A poller queries dashboards in the background and triggers a reconcile when an answer
+// changes.
 package rayjob

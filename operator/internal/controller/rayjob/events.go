@@ -8,7 +8,7 @@ import (
 // actionFinish is the action of events about the end of an attempt.
 const actionFinish = "Finish"
 
-// eventsOf tell of what a saved status says for the first time. KubeRay sends none of these.
+// eventsOf returns the events for a newly saved status. KubeRay sends none of them.
 func eventsOf(before, after *rayv1.RayJob) []report.Event {
 	if !ends(before, after) {
 		return nil

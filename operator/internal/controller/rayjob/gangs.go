@@ -18,10 +18,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
-// gangs tells the batch scheduler of the cluster that a RayJob is going to have, together with its submitter. A cluster that the
-// user chose was placed before.
+// gangs announces the future cluster of a RayJob and its submitter to the batch scheduler. It ignores clusters that the user
+// selects: they are scheduled already.
 type gangs struct {
-	scheduler gang.Scheduler // nil for none
+	scheduler gang.Scheduler // nil without a batch scheduler
 	keeper    *keeper.Keeper
 	kinds     *served.Kinds
 	pod       pod.Options
@@ -42,24 +42,24 @@ const (
 	actionCleanup  = "Cleanup"
 )
 
-// workload is the RayJob as the batch scheduler sees it before there is a cluster; nil if there is nothing to tell it.
+// workload returns the RayJob in the form for the batch scheduler before the cluster exists; nil if the scheduler needs nothing.
 func (g *gangs) workload(j *rayv1.RayJob) *gang.Workload {
 	if g.scheduler == nil || len(j.Spec.ClusterSelector) > 0 || j.Spec.RayClusterSpec == nil {
 		return nil
 	}
 	rc, err := rayjob.Cluster(j, g.cluster)
 	if err != nil {
-		return nil // creating it says so
+		return nil // ensureCluster reports the error
 	}
 	var submitter *batchv1.Job
 	if j.Spec.SubmissionMode == rayv1.K8sJobMode || j.Spec.SubmissionMode == "" {
-		submitter, _ = job.Submitter(j, rc, g.pod) // likewise
+		submitter, _ = job.Submitter(j, rc, g.pod) // ensureSubmitter reports the error
 	}
 	return gang.ForJob(j, rc, submitter, g.pod)
 }
 
-// reserve comes before the cluster, whose Pods have to find the gang. A refusal of the scheduler is for good, and KubeRay keeps
-// quiet about it.
+// reserve runs before the cluster is created, because its Pods need the gang. A refusal of the scheduler is final. KubeRay does
+// not report it.
 func (g *gangs) reserve(ctx context.Context, s *scope) {
 	w := g.workload(s.planned())
 	if w == nil {
@@ -84,8 +84,8 @@ func (g *gangs) reserve(ctx context.Context, s *scope) {
 	}
 }
 
-// release makes the gang as large as what is left of the cluster. It holds the end of a suspension or of an attempt, whose room
-// others wait for, and not what follows the end of a RayJob.
+// release shrinks the gang to the rest of the cluster. It delays the end of a suspension or an attempt, whose resources other jobs
+// wait for, but not the cleanup of a finished RayJob.
 func (g *gangs) release(ctx context.Context, s *scope) {
 	w := g.workload(s.job)
 	if w == nil {
@@ -119,7 +119,7 @@ func (g *gangs) release(ctx context.Context, s *scope) {
 	}
 }
 
-// served leaves out objects of kinds that the API server does not serve: nothing of them can be left.
+// served removes objects of kinds that the API server does not serve: none of them can exist.
 func (g *gangs) served(objects []gang.Object) []gang.Object {
 	var list []gang.Object
 	for _, o := range objects {
@@ -131,14 +131,14 @@ func (g *gangs) served(objects []gang.Object) []gang.Object {
 	return list
 }
 
-// decorateCluster hands on to the Pods of the cluster what the scheduler goes by.
+// decorateCluster adds the scheduler's labels and annotations to the cluster, which passes them on to its Pods.
 func (g *gangs) decorateCluster(j *rayv1.RayJob, rc *rayv1.RayCluster) {
 	if w := g.workload(j); w != nil {
 		g.scheduler.Decorate(w, "", &rc.ObjectMeta, nil)
 	}
 }
 
-// decorateSubmitter makes the Pod of the submitter part of the gang.
+// decorateSubmitter adds the Pod of the submitter to the gang.
 func (g *gangs) decorateSubmitter(j *rayv1.RayJob, submitter *batchv1.Job) {
 	if w := g.workload(j); w != nil {
 		t := &submitter.Spec.Template

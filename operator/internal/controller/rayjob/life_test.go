@@ -172,7 +172,8 @@ func TestNameThatIsTooLong(t *testing.T) {
 	})
 }
 
-// TestLostJobs are what users of KubeRay report as lost: a job whose head or cluster is gone ends, and one whose submitter alone is gone goes on.
+// TestLostJobs covers jobs that users of KubeRay report as lost: a job without head or cluster ends, and one without a submitter
+// continues.
 func TestLostJobs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens func(*stage)

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// mirrorTime is the least time between two writes of a status that differ in the copy of the cluster's status alone.
+// mirrorTime is the minimum time between two status writes that differ only in the copy of the cluster's status.
 const mirrorTime = 2 * time.Second
 
 // persist saves the status if it changed, then sends the events.
@@ -35,7 +35,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 				return err
 			}
 			if after.Status.JobDeploymentStatus != before.Status.JobDeploymentStatus {
-				s.after(reconcile.Soon) // nothing watches what the new state asks for
+				s.after(reconcile.Soon) // no watch covers the actions of the new state
 			}
 			s.events = append(s.events, eventsOf(before, after)...)
 			if r.config.Metrics != nil && ends(before, after) {
@@ -48,7 +48,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 	return nil
 }
 
-// nextStatus is that of the plan, unless an action was not carried out: then the state stays, and the message says why.
+// nextStatus returns the planned status. If an action was held, the state stays and the message has the reason.
 func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJobStatus {
 	st := s.plan.Status
 	if s.held && st.JobDeploymentStatus != before.Status.JobDeploymentStatus {
@@ -68,27 +68,27 @@ func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJ
 	for _, t := range []**metav1.Time{
 		&st.StartTime, &st.EndTime, &st.RayJobStatusInfo.StartTime, &st.RayJobStatusInfo.EndTime, &st.JobStatusCheckFailureStartTime,
 	} {
-		if *t != nil { // as it is stored, so that a status that did not change compares as such
+		if *t != nil { // in stored precision, so that an unchanged status compares as equal
 			*t = &metav1.Time{Time: (*t).Truncate(time.Second)}
 		}
 	}
-	if !before.Status.JobDeploymentStatus.IsTerminal() { // one that KubeRay has ended is not touched for them
+	if !before.Status.JobDeploymentStatus.IsTerminal() { // jobs that KubeRay has ended get no conditions
 		setConditions(&st, before.Generation, s.now, s.waits(waitsSince))
 	}
 	return st
 }
 
-// told is how long a wait lasts before the RayJob says what it waits for: short ones are not worth a write.
+// told is how long a wait lasts before the status reports it: short waits are not worth a write.
 const told = time.Minute
 
-// waits says what the RayJob waits for and since when, once it has waited for a while.
+// waits returns what the RayJob waits for and since when, after told has passed.
 func (s *scope) waits(since time.Time) string {
 	if s.plan.Waits == "" {
 		return ""
 	}
 	text := " for " + s.plan.Waits
 	if c := meta.FindStatusCondition(s.job.Status.Conditions, rayv1.RayJobRunning); c != nil && strings.HasSuffix(c.Message, text) {
-		return c.Message // as an earlier process said
+		return c.Message // as an earlier process reported it
 	}
 	if rest := told - s.now.Sub(since); rest > 0 {
 		s.after(rest)
@@ -97,7 +97,7 @@ func (s *scope) waits(since time.Time) string {
 	return "waiting since " + since.UTC().Format(time.RFC3339) + text
 }
 
-// mirror copies the status of the cluster while there is one, where it differs in more than times.
+// mirror copies the status of an existing cluster if more than times differ.
 func mirror(s *scope, st *rayv1.RayJobStatus) {
 	if s.cluster == nil || st.RayClusterName != s.cluster.Name || st.JobDeploymentStatus.IsTerminal() && s.cluster.DeletionTimestamp != nil {
 		return
@@ -120,7 +120,7 @@ func sameToUsers(a, b *rayv1.RayClusterStatus) bool {
 		equality.Semantic.DeepEqual(a.Conditions, b.Conditions)
 }
 
-// putOff is how long a status waits for more changes of the cluster, zero for not at all.
+// putOff returns how long to wait for more changes of the cluster before the status is written, or 0.
 func putOff(before, after *rayv1.RayJobStatus, now time.Time) time.Duration {
 	b, a := *before, *after
 	last := b.RayClusterStatus.LastUpdateTime
@@ -135,7 +135,7 @@ func putOff(before, after *rayv1.RayJobStatus, now time.Time) time.Duration {
 	return 0
 }
 
-// release has the poller forget what is no longer needed.
+// release drops the poller's state that is no longer needed.
 func (r *Reconciler) release(s *scope, after *rayv1.RayJob) {
 	switch st := after.Status.JobDeploymentStatus; {
 	case st.IsTerminal(), st == rayv1.JobDeploymentStatusNew, st == rayv1.JobDeploymentStatusSuspended:
@@ -145,7 +145,7 @@ func (r *Reconciler) release(s *scope, after *rayv1.RayJob) {
 	}
 }
 
-// ends reports whether the attempt is over with this write.
+// ends reports whether the attempt ends with this write.
 func ends(before, after *rayv1.RayJob) bool {
 	over := func(st rayv1.JobDeploymentStatus) bool {
 		return st.IsTerminal() || st == rayv1.JobDeploymentStatusRetrying

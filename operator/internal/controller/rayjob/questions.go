@@ -12,19 +12,19 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
-// A dashboard is left alone for gatherOne after a question about one job, and for gatherMany after one about several.
+// A dashboard gets no request for gatherOne after one about one job, and for gatherMany after one about several.
 const (
 	gatherOne  = 200 * time.Millisecond
 	gatherMany = time.Second
 )
 
-// questions asks each dashboard one question at a time, about all the jobs that were asked for meanwhile: hundreds of RayJobs may
-// share a cluster, and its dashboard has one thread.
+// questions sends each dashboard one request at a time, for all jobs that were asked for meanwhile: hundreds of RayJobs may share
+// a cluster, whose dashboard has one thread.
 type questions struct {
 	clock clock.Clock
 
 	mu   sync.Mutex
-	next map[string]*question // by dashboard; nil while one is in flight and nobody has asked since
+	next map[string]*question // by dashboard; nil while a request is in flight and no other was asked for
 }
 
 func newQuestions(c clock.Clock) *questions {
@@ -34,18 +34,18 @@ func newQuestions(c clock.Clock) *questions {
 // reach calls a dashboard.
 type reach func(context.Context, func(dashboard.Client) error) error
 
-// question is about some jobs of one dashboard.
+// question is a request about some jobs of one dashboard.
 type question struct {
-	ids   map[string]bool // whether Ray had the job before
+	ids   map[string]bool // value: Ray had the job before
 	reach reach
 	done  chan struct{}
-	// The rest is set before done is closed. A job of which Ray has no record is nil.
+	// The other fields are set before done is closed. A job without a record in Ray is nil.
 	answers map[string]*dashboard.Job
-	err     error            // of all
-	errs    map[string]error // of single jobs
+	err     error            // for all jobs
+	errs    map[string]error // for single jobs
 }
 
-// ask returns a job as the dashboard of that key knows it now or later. had says that Ray had it before.
+// ask returns a job from a request to the dashboard that starts now or later. had means that Ray had the job before.
 func (q *questions) ask(ctx context.Context, key, id string, had bool, r reach) (*dashboard.Job, error) {
 	mine := q.join(key, id, had, r)
 	select {
@@ -71,7 +71,7 @@ func (q *questions) join(key, id string, had bool, r reach) *question {
 	return next
 }
 
-// serve asks one question after the other until there is none.
+// serve sends the requests one after the other until there is none.
 func (q *questions) serve(key string) {
 	for {
 		q.mu.Lock()
@@ -97,8 +97,9 @@ func (q *questions) serve(key string) {
 	}
 }
 
-// put asks for one job, or for the list if there are more. Ray has no record of what the list lacks; only a job that it had before is asked for by
-// itself, since its entry may be unreadable. The same goes for all jobs if the list is unreadable or too large.
+// put requests one job, or the list for several jobs. Jobs that the list lacks have no record in Ray. A job that Ray had before is
+// then requested by itself, since its list entry may be malformed. All jobs are requested by themselves if the list is malformed
+// or too large.
 func (q *question) put(ctx context.Context, c dashboard.Client) error {
 	q.answers, q.errs = map[string]*dashboard.Job{}, map[string]error{}
 	listed := false

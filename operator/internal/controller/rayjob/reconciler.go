@@ -27,10 +27,10 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// EventSource is the reportingController of the events; KubeRay's.
+// EventSource is the reportingController of the events. It is the same as KubeRay's.
 const EventSource = "rayjob-controller"
 
-// Config is what the reconciler needs. Client, Live, Recorder, Clock and Connect are required.
+// Config configures the reconciler. Client, Live, Recorder, Clock and Connect are required.
 type Config struct {
 	// Client reads from a cache, and writes.
 	Client client.Client
@@ -38,37 +38,37 @@ type Config struct {
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
-	// Clock tells the time, and runs the poller.
+	// Clock also runs the poller.
 	Clock clock.WithDelayedExecution
-	// Connect reaches dashboards.
+	// Connect connects to dashboards.
 	Connect dashboards.Connect
-	// Metrics counts what happens; nil counts nothing.
+	// Metrics counts events and violations; nil disables it.
 	Metrics *metrics.RayJob
-	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
+	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
-	// Suffix returns what is random in the names of an attempt. Nil means five letters and digits.
+	// Suffix returns the random part of the names of an attempt. Nil means five letters and digits.
 	Suffix func() string
 
-	// Validation are the facts that rules ask for.
+	// Validation are the facts for validation rules.
 	Validation validation.Options
-	// Pod and Service are the facts that builders ask for.
+	// Pod and Service are the options of the builders.
 	Pod     pod.Options
 	Service service.Options
 	// Scheduler is the batch scheduler; nil for none.
 	Scheduler gang.Scheduler
-	// Limits are how long to be patient.
+	// Limits are time limits of the life cycle.
 	Limits jobplan.Limits
-	// PollInterval is how often a dashboard is asked about a job; 0 means 3 seconds.
+	// PollInterval is the interval of requests to a dashboard about one job; 0 means 3 seconds.
 	PollInterval time.Duration
-	// DeleteJob deletes a RayJob that is over where shutdownAfterJobFinishes would delete its cluster.
+	// DeleteJob deletes a finished RayJob where shutdownAfterJobFinishes would delete its cluster.
 	DeleteJob bool
-	// IgnoreDeletionStrategy is for the feature gate RayJobDeletionPolicy being off.
+	// IgnoreDeletionStrategy is set if the feature gate RayJobDeletionPolicy is off.
 	IgnoreDeletionStrategy bool
-	// SubmitterRestart has the container that submits restarted (feature gate SidecarSubmitterRestart).
+	// SubmitterRestart restarts the submitter container after a failure (feature gate SidecarSubmitterRestart).
 	SubmitterRestart bool
 }
 
-// Reconciler brings RayJobs to their end.
+// Reconciler reconciles RayJobs.
 type Reconciler struct {
 	config   Config
 	client   client.Client
@@ -85,7 +85,7 @@ type Reconciler struct {
 	steps    []reconcile.Step[*scope]
 }
 
-// poller asks dashboards.
+// poller queries dashboards.
 type poller = poll.Poller[target, answer]
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
@@ -111,7 +111,7 @@ func New(c Config) *Reconciler {
 	return r
 }
 
-// list is the order of work.
+// list returns the steps in the order in which they run.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
 	c := r.config
 	read := reader{cache: c.Client, live: c.Live, known: r.known}
@@ -139,7 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	case !rayv1.ManagedHere(before.Spec.ManagedBy):
-		return ctrl.Result{}, nil // not even its finalizer is ours
+		return ctrl.Result{}, nil // includes its finalizer
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
@@ -151,7 +151,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.after(progress.After)
-	if !s.held || s.plan.After > reconcile.Soon { // the next state is not entered: what held it says when to try again
+	if !s.held || s.plan.After > reconcile.Soon { // the transition was held; the step that held it sets the retry time
 		s.after(s.plan.After)
 	}
 	var saveErr error
@@ -169,7 +169,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: s.lookAgain}, nil
 }
 
-// plan decides.
+// plan computes the next state.
 func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	s.plan = jobplan.Next(s.in)
 	return reconcile.Outcome{}, nil

@@ -14,38 +14,38 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// scope is what one reconcile has read and decided.
+// scope is the state of one reconcile.
 type scope struct {
-	// job is a copy. Its metadata follows what this run writes; its status stays as stored until persist.
+	// job is a copy. Its metadata follows writes of this reconcile; its status stays as stored until persist.
 	job *rayv1.RayJob
-	// now is when the run began.
+	// now is the start of the reconcile.
 	now time.Time
-	// in is what the decision depends on. Filled in by the steps that observe.
+	// in is the input of the decision. Set by the observing steps.
 	in jobplan.Input
-	// cluster is the RayCluster of the attempt, nil if there is none. It belongs to the cache. Set by observeCluster.
+	// cluster is the RayCluster of the attempt; nil if there is none. It belongs to the cache. Set by observeCluster.
 	cluster *rayv1.RayCluster
-	// target is what the poller knows the Ray job by; nil while there is none. Set by observeRay.
+	// target is the poller's key of the Ray job; nil if there is none. Set by observeRay.
 	target *target
-	// answer is what the dashboard said last. Set by observeRay.
+	// answer is the last answer of the dashboard. Set by observeRay.
 	answer poll.Answer[answer]
-	// plan is what to do. Set by plan.
+	// plan is the decision. Set by plan.
 	plan jobplan.Plan
-	// held says that an action was not carried out, so that the next state is not entered. Set by hold.
+	// held means that an action was not completed, so the next state is not entered. Set by hold.
 	held bool
-	// problem says why, for the user; empty for what passes by itself. Set by hold.
+	// problem is the user-visible reason; empty if it is temporary. Set by hold.
 	problem string
-	// warnings are texts of problems that are not worth holding anything, such as a Service that is refused.
+	// warnings are problems that hold nothing, such as a rejected Service.
 	warnings []string
-	// lookAgain is how long it takes until the next look; zero for never. Set by after.
+	// lookAgain is the time until the next reconcile without an event; 0 means never. Set by after.
 	lookAgain time.Duration
-	// events are sent when the status is saved.
+	// events are sent after the status is saved.
 	events []report.Event
 }
 
-// after asks for another look; zero asks for none.
+// after requests another reconcile after d; 0 requests none.
 func (s *scope) after(d time.Duration) { s.lookAgain = reconcile.Sooner(s.lookAgain, d) }
 
-// hold keeps the RayJob in its state. Whoever calls it sees to it that there is another look.
+// hold keeps the RayJob in its state. The caller must ensure another reconcile.
 func (s *scope) hold(problem string) {
 	s.held = true
 	if s.problem == "" {
@@ -53,7 +53,7 @@ func (s *scope) hold(problem string) {
 	}
 }
 
-// mode is the submission mode; objects that never went through the API server may lack the default.
+// mode returns the submission mode. Objects that bypassed the API server may lack the default.
 func (s *scope) mode() rayv1.JobSubmissionMode {
 	if m := s.job.Spec.SubmissionMode; m != "" {
 		return m
@@ -65,19 +65,19 @@ func (s *scope) selects() bool { return len(s.job.Spec.ClusterSelector) > 0 }
 
 func (s *scope) state() rayv1.JobDeploymentStatus { return s.job.Status.JobDeploymentStatus }
 
-// asks reports whether the plan asks for an action.
+// asks reports whether the plan contains one of the actions.
 func (s *scope) asks(actions ...jobplan.Action) bool {
 	return slices.ContainsFunc(actions, func(a jobplan.Action) bool { return slices.Contains(s.plan.Actions, a) })
 }
 
-// took takes over what became of a write, such as events about it, and reports whether that is as wanted.
+// took records the result of a write, including its events, and reports whether it succeeded.
 func (s *scope) took(said *report.Once, what string, r children.Result) bool {
 	s.after(r.After)
 	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.job.UID, what, text) })...)
 	return r.Failure == nil
 }
 
-// submits is the id of the Ray job that a Job submits, empty if it does not say.
+// submits returns the id of the Ray job that a Job submits, or "" if it has none.
 func submits(j *batchv1.Job) string {
 	if containers := j.Spec.Template.Spec.Containers; len(containers) > 0 {
 		for _, e := range containers[0].Env {

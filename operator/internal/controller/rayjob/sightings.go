@@ -9,8 +9,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
-// sightings are since when this process knows something about RayJobs. Clocks of heads, kubelets and controllers differ, and an operator that was
-// away has to look before it judges: so whatever a limit counts from is a sighting.
+// sightings record since when this process has observed facts about RayJobs. Limits count from a sighting: clocks of heads,
+// kubelets and controllers differ, and an operator that was down must observe before it decides.
 type sightings struct{ byowner.Map[string, sighting] }
 
 type sighting struct {
@@ -18,7 +18,8 @@ type sighting struct {
 	at   time.Time
 }
 
-// since notes what is known about something now, and returns since when it is known. Nothing is known since never.
+// since records an observed value and returns since when it has been observed. An empty value removes the record and returns the
+// zero time.
 func (k *sightings) since(s *scope, about, says string) time.Time {
 	if says == "" {
 		k.Delete(s.job.UID, about)
@@ -31,5 +32,6 @@ func (k *sightings) since(s *scope, about, says string) time.Time {
 	return s.now
 }
 
-// absent is the sighting that there is no object of a kind. It ends with the first attempt to create one, whose outcome may stay unknown.
+// absent is the sighting that no object of a kind exists. It ends with the first attempt to create one, whose result may be
+// unknown.
 func absent(o client.Object) string { return fmt.Sprintf("no %T", o) }

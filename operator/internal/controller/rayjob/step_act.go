@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// act carries out the actions of the plan, in their order, up to the first that holds.
+// act carries out the actions of the plan in order, up to the first that holds.
 type act struct {
 	config   Config
 	children *children.Writer
@@ -98,6 +98,6 @@ func (a *act) deleteJob(ctx context.Context, s *scope) error {
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("deleting the RayJob: %w", err)
 	}
-	s.hold("") // nothing about it is worth saving any more
+	s.hold("") // its status is not saved any more
 	return nil
 }

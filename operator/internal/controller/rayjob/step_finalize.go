@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// finalize ends the Ray job of a RayJob that is being deleted, and its submitter where that is needed, and removes the finalizer.
+// finalize stops the Ray job of a RayJob that is being deleted, and its submitter if necessary, and removes the finalizer.
 type finalize struct {
 	client   client.Client
 	versions *reconcile.Versions

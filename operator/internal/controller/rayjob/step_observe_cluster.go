@@ -39,7 +39,7 @@ func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 	case err != nil:
 		return reconcile.Outcome{}, fmt.Errorf("reading RayCluster %s: %w", name, err)
 	case !found, !s.selects() && !metav1.IsControlledBy(rc, s.job):
-		return reconcile.Outcome{}, nil // one that is somebody else's is in the way of ours, and shows when that is created
+		return reconcile.Outcome{}, nil // the cluster of another owner is reported when the own one is created
 	}
 	s.cluster = rc
 	s.in.Cluster = jobplan.Cluster{
@@ -54,13 +54,13 @@ func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 	return reconcile.Outcome{}, err
 }
 
-// dashboard is host:port of the dashboard, empty while there is no Service with a port of that name.
+// dashboard returns host:port of the dashboard, or "" without a Service that has a port of that name.
 func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: rc.Namespace, Name: names.HeadService(rc)}
 	err := o.cache.Get(ctx, key, svc)
 	if apierrors.IsNotFound(err) && rc.Status.State == rayv1.ClusterStateReady {
-		err = o.live.Get(ctx, key, svc) // nothing tells of a Service that the cache shows late, or never for want of its label
+		err = o.live.Get(ctx, key, svc) // no event comes for a Service that the cache shows late, or never because it lacks the label
 	}
 	if err != nil {
 		return "", client.IgnoreNotFound(err)
@@ -72,7 +72,8 @@ func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (s
 	return net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
 }
 
-// reader reads from the cache. Before it says that there is nothing it asks the API server, once: decisions that cannot be taken back follow from that.
+// reader reads from the cache. Before it reports that an object is missing, it asks the API server once, because irreversible
+// decisions follow.
 type reader struct {
 	cache, live client.Reader
 	known       *sightings

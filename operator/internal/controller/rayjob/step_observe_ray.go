@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// observeRay takes the last answer of the dashboard, and what became of requests to it.
+// observeRay records the last answer of the dashboard and the results of requests.
 type observeRay struct {
 	tracker *tracker
 	known   *sightings
@@ -25,7 +25,7 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	}
 	says := string(s.in.Ray.Status)
 	switch {
-	case s.job.Status.JobStatus.IsTerminal(): // and stays
+	case s.job.Status.JobStatus.IsTerminal(): // a final status stays
 		says = string(s.job.Status.JobStatus)
 	case s.in.Ray.Unknown:
 		says = "unknown"
@@ -42,7 +42,7 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	return reconcile.Outcome{}, nil
 }
 
-// rayOf is an answer as the plan wants it.
+// rayOf converts an answer to the form that the plan uses.
 func rayOf(a poll.Answer[answer]) jobplan.Ray {
 	r := jobplan.Ray{AskedAt: a.AskedAt, FailingSince: a.FailingSince, FailedAt: a.FailedAt}
 	if a.Err != nil {

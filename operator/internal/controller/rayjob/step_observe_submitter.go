@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// observeSubmitter finds out how far the Kubernetes Job or the container is that submits.
+// observeSubmitter reads the state of the Kubernetes Job or the container that submits.
 type observeSubmitter struct {
 	reader
 	client  client.Client
@@ -35,7 +35,7 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 	var err error
 	finished := false
 	switch s.mode() {
-	case rayv1.K8sJobMode, rayv1.InteractiveMode: // of an interactive one KubeRay deletes a Job, too
+	case rayv1.K8sJobMode, rayv1.InteractiveMode: // KubeRay also deletes the Job of an interactive RayJob
 		if finished, err = o.job(ctx, s); err == nil && !s.in.EndingSince.IsZero() {
 			s.in.Submitter.Pods, err = o.pods(ctx, s, s.in.Submitter.Found && !finished)
 		}
@@ -53,7 +53,7 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 
 func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.state() == rayv1.JobDeploymentStatusInitializing && s.job.Status.DashboardURL == "" && s.in.Cluster.Dashboard == "" {
-		return false, nil // is not made before there is an address, and need not be looked for
+		return false, nil // not created before there is an address, so it cannot exist
 	}
 	j := &batchv1.Job{}
 	found, err := o.find(ctx, s, s.job.Name, j)
@@ -73,8 +73,8 @@ func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, er
 	return s.endedJob(j), o.label(ctx, s, j)
 }
 
-// pods reports whether Pods of the submitter have not ended. They outlive their Job for a while, and the cache does not hold them. No more are
-// made after the last.
+// pods reports whether Pods of the submitter have not ended. They outlive their Job for a while, and the cache does not contain
+// them. No Pod is created after the last has ended.
 func (o *observeSubmitter) pods(ctx context.Context, s *scope, making bool) (bool, error) {
 	const ends = "end of Pods"
 	if making {
@@ -97,7 +97,7 @@ func (o *observeSubmitter) pods(ctx context.Context, s *scope, making bool) (boo
 	return false, nil
 }
 
-// label makes a Job that KubeRay made visible to the cache, which goes by a label that KubeRay does not set.
+// label adds the cluster label to a Job of KubeRay, so that the cache contains it.
 func (o *observeSubmitter) label(ctx context.Context, s *scope, j *batchv1.Job) error {
 	if j.Labels[rayv1.LabelCluster] != "" || s.job.Status.RayClusterName == "" || j.DeletionTimestamp != nil {
 		return nil
@@ -125,7 +125,7 @@ func (s *scope) endedJob(j *batchv1.Job) (finished bool) {
 	return finished
 }
 
-// sidecar looks at the container in the head Pod. A head Pod that is not there counts as lost once it may have submitted the job.
+// sidecar reads the state of the container in the head Pod. A missing head Pod counts as lost once it may have submitted the job.
 func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.cluster == nil {
 		return false, nil
@@ -133,7 +133,7 @@ func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool
 	begun := jobplan.SidecarMayHaveSubmitted(&s.job.Status) || s.cluster.Status.Head.PodIP != ""
 	head, err := o.head(ctx, o.client, s.cluster)
 	if err == nil && head == nil && begun {
-		head, err = o.head(ctx, o.live, s.cluster) // the cache may be behind
+		head, err = o.head(ctx, o.live, s.cluster) // the cache may be stale
 	}
 	switch {
 	case err != nil:
@@ -163,10 +163,10 @@ func (o *observeSubmitter) head(ctx context.Context, c client.Reader, rc *rayv1.
 	return head, nil
 }
 
-// maxRestarts is how often a container that fails is restarted before it counts as failed, as with the Job of the other mode.
+// maxRestarts is the number of restarts of a failing container before it counts as failed, as for the Job in K8sJobMode.
 const maxRestarts = 2
 
-// sidecarOf is what became of the container. With restart it is over when it ended well, or failed once more than it may.
+// sidecarOf returns the state of the container. With restart, it has finished after a success or after maxRestarts restarts.
 func sidecarOf(head *corev1.Pod, restart bool) (sub jobplan.Submitter, finished bool) {
 	sub.Found = true
 	for _, c := range head.Status.ContainerStatuses {
@@ -186,7 +186,7 @@ func sidecarOf(head *corev1.Pod, restart bool) (sub jobplan.Submitter, finished 
 			}
 		}
 	}
-	if !finished && ended(head) { // evicted: nothing is known of its containers
+	if !finished && ended(head) { // evicted: the state of its containers is unknown
 		sub.Failed = true
 		sub.Message = fmt.Sprintf("head Pod %s ended: %s %s", head.Name, head.Status.Reason, head.Status.Message)
 	}

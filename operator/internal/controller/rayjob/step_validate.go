@@ -12,8 +12,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// validateSpec looks for broken rules. A job that has begun goes on unless one of them is among those that no operator can act
-// against: it may be older than the rule. One that is over is not looked at, so that it is cleaned up whatever its spec says.
+// validateSpec validates the spec. A job that has begun fails only for rules without which no operator can work: it may be older
+// than the rule. A finished job is not validated, so that its cleanup always runs.
 type validateSpec struct{ options validation.Options }
 
 // Run implements step.
@@ -32,7 +32,7 @@ func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, erro
 	return reconcile.Outcome{}, nil
 }
 
-// eventInvalid tells of broken rules. KubeRay looks at the name first, and at the status last.
+// eventInvalid reports broken rules. As in KubeRay, rules about the name take precedence, and those about the status come last.
 func eventInvalid(j *rayv1.RayJob, errs field.ErrorList, summary string) report.Event {
 	reason := "InvalidRayJobStatus"
 	under := func(prefix string) bool {

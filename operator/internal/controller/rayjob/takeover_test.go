@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
-// TestTakeoverFromKubeRay goes on with a job that KubeRay left in each state: nothing is submitted or made a second time.
+// TestTakeoverFromKubeRay continues a job that KubeRay left in each state: nothing is submitted or created a second time.
 func TestTakeoverFromKubeRay(t *testing.T) {
 	cases := map[string]struct {
 		mode      rayv1.JobSubmissionMode

@@ -21,22 +21,22 @@ import (
 // requestTimeout limits each request to a dashboard. Ray itself may take 10 seconds to find an agent for a submission.
 const requestTimeout = 12 * time.Second
 
-// repeatAfter is the least time between two requests of which the first failed.
+// repeatAfter is the minimum time between a failed request and its retry.
 const repeatAfter = 3 * time.Second
 
-// target is a Ray job. With the UID of its cluster, so that one of the same name does not inherit its answers.
+// target is a Ray job. The UID of its cluster keeps a new cluster of the same name from inheriting its answers.
 type target struct {
 	cluster types.UID
 	job     string
 }
 
-// answer is what a dashboard says about a job.
+// answer is the answer of a dashboard about a job.
 type answer struct {
 	// job is nil if Ray has no record of it.
 	job *dashboard.Job
 }
 
-// request is something that a RayJob asks Ray to do, once per attempt.
+// request is a request of a RayJob to Ray, made once per attempt.
 type request string
 
 const (
@@ -44,8 +44,7 @@ const (
 	requestStop   request = "stop"
 )
 
-// tracker asks dashboards about the jobs of RayJobs, in the background, and passes on requests to them. One RayJob has one Ray job
-// at a time.
+// tracker polls dashboards in the background for the jobs of RayJobs, and sends them requests. A RayJob has one Ray job at a time.
 type tracker struct {
 	poller     *poller
 	dashboards *dashboards.Dashboards
@@ -54,14 +53,14 @@ type tracker struct {
 	interval   time.Duration
 	wake       func(types.NamespacedName)
 
-	// targets are the Ray jobs that RayJobs have now.
+	// targets are the current Ray jobs of RayJobs.
 	targets byowner.Map[struct{}, target]
 }
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;create,roleName=raygate-operator-kubernetes-proxy
 
-// follow has the dashboard asked about the job from now on. It reports whether the answer has changed since the decision.
+// follow starts to poll the dashboard about the job. It reports whether the answer has changed since the decision.
 func (t *tracker) follow(s *scope) (changed bool) {
 	st, ok := t.site(s)
 	if !ok {
@@ -82,7 +81,7 @@ func (t *tracker) follow(s *scope) (changed bool) {
 	return matters(s.answer, got)
 }
 
-// matters drops answers that change no decision.
+// matters reports whether a decision depends on the difference between the two answers.
 func matters(before, after poll.Answer[answer]) bool {
 	if before.AskedAt.IsZero() != after.AskedAt.IsZero() || before.FailingSince.IsZero() != after.FailingSince.IsZero() {
 		return true
@@ -94,7 +93,7 @@ func matters(before, after poll.Answer[answer]) bool {
 	return b.Status != a.Status || !b.StartTime.Equal(a.StartTime) || !b.EndTime.Equal(a.EndTime)
 }
 
-// site is where to ask; false while nobody knows.
+// site returns the dashboard to ask; false while it is unknown.
 func (t *tracker) site(s *scope) (dashboards.Site, bool) {
 	address := s.plan.Status.DashboardURL
 	if address == "" {
@@ -109,7 +108,7 @@ func (t *tracker) site(s *scope) (dashboards.Site, bool) {
 	return dashboards.SiteOf(s.cluster, address), true
 }
 
-// point notes the Ray job of a RayJob, and forgets the one that it had before.
+// point records the Ray job of a RayJob, and drops the state of an earlier one.
 func (t *tracker) point(s *scope) {
 	old, had := t.targets.Get(s.job.UID, struct{}{})
 	t.targets.Set(s.job.UID, struct{}{}, *s.target)
@@ -119,14 +118,14 @@ func (t *tracker) point(s *scope) {
 	}
 }
 
-// unfollow has the dashboard no longer asked. What became of requests stays known.
+// unfollow stops polling. The results of requests are kept.
 func (t *tracker) unfollow(job types.UID) {
 	if old, had := t.targets.Get(job, struct{}{}); had {
 		t.poller.Unobserve(old, string(job))
 	}
 }
 
-// forget drops all about a RayJob.
+// forget drops all state of a RayJob.
 func (t *tracker) forget(job types.UID) {
 	t.known.Forget(job)
 	if old, had := t.targets.Get(job, struct{}{}); had {
@@ -141,10 +140,10 @@ func (t *tracker) drop(job types.UID, old target) {
 	t.poller.Forget(old, nameOf(requestStop, job))
 }
 
-// nameOf tells the requests of RayJobs apart that share a Ray job.
+// nameOf returns a name for the request that is unique among RayJobs with the same Ray job.
 func nameOf(r request, job types.UID) string { return string(r) + " " + string(job) }
 
-// outcome is what became of a request, and since when it fails, also while it is repeated.
+// outcome returns the result of a request and since when the request fails. A retry in progress does not reset that time.
 func (t *tracker) outcome(s *scope, r request) jobplan.Command {
 	o, asked := t.poller.Outcome(*s.target, nameOf(r, s.job.UID))
 	c := jobplan.Command{Asked: asked, Done: o.Done, DoneAt: o.DoneAt}
@@ -172,14 +171,14 @@ func (t *tracker) submit(s *scope) time.Duration {
 			return err
 		}
 		_, err := c.SubmitJob(ctx, wanted)
-		if errors.Is(err, dashboard.ErrDuplicate) { // an earlier submission whose answer was lost
+		if errors.Is(err, dashboard.ErrDuplicate) { // an earlier submission was accepted, but its response was lost
 			return nil
 		}
 		return err
 	})
 }
 
-// stop asks Ray to stop the job.
+// stop requests that Ray stops the job.
 func (t *tracker) stop(s *scope) time.Duration {
 	id := s.target.job
 	return t.request(s, requestStop, s.in.Stop, func(ctx context.Context, c dashboard.Client) error {
@@ -188,7 +187,8 @@ func (t *tracker) stop(s *scope) time.Duration {
 	})
 }
 
-// request has Ray asked to do something, once. If that failed it is repeated after a while, whose rest is returned.
+// request sends a request to Ray once. After a failure it repeats the request after repeatAfter, and until then returns the
+// remaining wait.
 func (t *tracker) request(s *scope, r request, last jobplan.Command, do func(context.Context, dashboard.Client) error) time.Duration {
 	st, ok := t.site(s)
 	if !ok {
@@ -208,7 +208,7 @@ func (t *tracker) request(s *scope, r request, last jobplan.Command, do func(con
 	return 0
 }
 
-// submission is what Ray is given in HTTPMode. An error is for good: the text of the user cannot be sent.
+// submission returns the submission for HTTPMode. An error is final: the values in the spec cannot be sent.
 func submission(j *rayv1.RayJob, id string) (dashboard.Submission, error) {
 	refused := func(err error) error {
 		return &dashboard.Error{Call: "SubmitJob", Kind: dashboard.ErrInvalid, Cause: err}

@@ -22,17 +22,17 @@ import (
 )
 
 const (
-	// gather is how long changes of children are gathered before a look.
+	// gather is how long changes of children are collected before a reconcile.
 	gather = 20 * time.Millisecond
-	// indexSelected finds RayJobs by the cluster that their clusterSelector names.
+	// indexSelected finds RayJobs by the cluster in their clusterSelector.
 	indexSelected = "spec.clusterSelector.cluster"
 )
 
-// kind is that of the owners.
+// kind is the kind of the owner.
 var kind = rayv1.GroupVersion.WithKind("RayJob").GroupKind()
 
-// SetupWithManager registers the reconciler, its poller, its index and its watches. The cache has to be made with
-// raycluster.CacheByObject or hold more.
+// SetupWithManager registers the reconciler, its poller, its index and its watches. The cache must contain at least the objects of
+// raycluster.CacheByObject.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &rayv1.RayJob{}, indexSelected, selected); err != nil {
 		return err
@@ -75,13 +75,13 @@ func selected(o client.Object) []string {
 	return nil
 }
 
-// selecting are the RayJobs that run on a cluster of the user.
+// selecting returns the RayJobs whose clusterSelector names the cluster.
 func (r *Reconciler) selecting(ctx context.Context, rc client.Object) []ctrl.Request {
 	var list rayv1.RayJobList
 	err := r.client.List(ctx, &list, client.InNamespace(rc.GetNamespace()), client.MatchingFields{indexSelected: rc.GetName()},
 		client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nil // a cache has no errors but that the index is missing
+		return nil // the only possible error is a missing index
 	}
 	var requests []ctrl.Request
 	for i := range list.Items {
@@ -92,7 +92,7 @@ func (r *Reconciler) selecting(ctx context.Context, rc client.Object) []ctrl.Req
 	return requests
 }
 
-// withHead is the RayJob in SidecarMode whose submitter is in a head Pod.
+// withHead returns the RayJob in SidecarMode whose submitter is in the head Pod.
 func (r *Reconciler) withHead(ctx context.Context, o client.Object) []ctrl.Request {
 	ref := metav1.GetControllerOfNoCopy(o)
 	if ref == nil || o.GetLabels()[rayv1.LabelNodeType] != string(rayv1.HeadNode) {
@@ -104,7 +104,7 @@ func (r *Reconciler) withHead(ctx context.Context, o client.Object) []ctrl.Reque
 	})
 }
 
-// submitterChanged drops updates of head Pods that say nothing new about the container that submits.
+// submitterChanged drops updates of head Pods without a change of the submitter container.
 func submitterChanged(e event.UpdateEvent) bool {
 	before, ok1 := e.ObjectOld.(*corev1.Pod)
 	after, ok2 := e.ObjectNew.(*corev1.Pod)
@@ -114,7 +114,7 @@ func submitterChanged(e event.UpdateEvent) bool {
 	return ended(before) != ended(after) || runsOf(before) != runsOf(after)
 }
 
-// runsOf counts the starts and ends of the container that submits.
+// runsOf counts the starts and ends of the submitter container.
 func runsOf(p *corev1.Pod) int32 {
 	for _, c := range p.Status.ContainerStatuses {
 		if c.Name == rayv1.ContainerJobSubmitter {

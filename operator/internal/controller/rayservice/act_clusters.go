@@ -14,7 +14,7 @@ import (
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=create;delete;patch
 
-// createCluster makes the cluster of the name in the status.
+// createCluster creates the cluster with the name in the status.
 func (r *Reconciler) createCluster(ctx context.Context, s *scope) {
 	if s.plan.Create != "" {
 		rc := rayservice.Cluster(s.service, s.plan.Create, rayservice.Options{Version: r.config.Version, FromMinimum: s.plan.FromMinimum})
@@ -22,14 +22,14 @@ func (r *Reconciler) createCluster(ctx context.Context, s *scope) {
 	}
 }
 
-// updateCluster brings a cluster up to date in place.
+// updateCluster updates a cluster in place.
 func (r *Reconciler) updateCluster(ctx context.Context, s *scope) {
 	if rc, there := s.clusters[s.plan.Update]; there {
 		r.patchCluster(ctx, s, rc, rayservice.Updated(s.service, rc, rayservice.Options{Version: r.config.Version}), true)
 	}
 }
 
-// resizeClusters brings numbers of workers to clusters that the service asks for anew. KubeRay does so only with another change.
+// resizeClusters sets changed numbers of workers in clusters. KubeRay does so only together with another change.
 func (r *Reconciler) resizeClusters(ctx context.Context, s *scope) {
 	for _, name := range s.plan.Resize {
 		rc := s.clusters[name]
@@ -39,13 +39,13 @@ func (r *Reconciler) resizeClusters(ctx context.Context, s *scope) {
 	}
 }
 
-// rebaseline writes anew what tells whether another cluster is needed, after another operator wrote it in its way.
+// rebaseline rewrites the annotations that decide about a new cluster, after another operator wrote them in its own format.
 func (r *Reconciler) rebaseline(ctx context.Context, s *scope) {
 	for _, name := range s.plan.Rebaseline {
 		rc := s.clusters[name]
 		updated := rc.DeepCopy()
 		for key, value := range rayservice.Baseline(&s.service.Spec.RayClusterSpec, r.config.Version) {
-			if _, noted := rc.Annotations[key]; key != rayv1.AnnotationGroupSizes || !noted { // what is noted there is brought to the cluster next
+			if _, noted := rc.Annotations[key]; key != rayv1.AnnotationGroupSizes || !noted { // noted sizes are applied to the cluster later
 				annotate(updated, key, value)
 			}
 		}
@@ -53,11 +53,11 @@ func (r *Reconciler) rebaseline(ctx context.Context, s *scope) {
 	}
 }
 
-// scheduleDeletions writes on clusters that are no longer used when they go.
+// scheduleDeletions writes the deletion time on clusters that are no longer used.
 func (r *Reconciler) scheduleDeletions(ctx context.Context, s *scope) {
 	for _, name := range sorted(s.plan.Schedule) {
 		updated := s.clusters[name].DeepCopy()
-		at := s.plan.Schedule[name].Add(time.Second - 1).Truncate(time.Second) // whole seconds are written, and none is taken away
+		at := s.plan.Schedule[name].Add(time.Second - 1).Truncate(time.Second) // round up to whole seconds
 		annotate(updated, rayv1.AnnotationDeleteAfter, at.UTC().Format(time.RFC3339))
 		r.patchCluster(ctx, s, s.clusters[name], updated, false)
 	}
@@ -76,7 +76,7 @@ func (r *Reconciler) deleteClusters(ctx context.Context, s *scope) {
 	}
 }
 
-// deleteCluster deletes a cluster, and tells of that once: the cache may show it for some time.
+// deleteCluster deletes a cluster and reports that once, because the cache may show the cluster for some time.
 func (r *Reconciler) deleteCluster(ctx context.Context, s *scope, rc *rayv1.RayCluster) {
 	if rc.DeletionTimestamp != nil {
 		return
@@ -88,7 +88,8 @@ func (r *Reconciler) deleteCluster(ctx context.Context, s *scope, rc *rayv1.RayC
 	s.took(whatCluster, result)
 }
 
-// patchCluster writes what differs, unless the cluster has changed since it was read: then the watch brings the next look.
+// patchCluster writes the difference. If the cluster has changed since it was read, it writes nothing, and the watch triggers the
+// next reconcile.
 func (r *Reconciler) patchCluster(ctx context.Context, s *scope, rc, updated *rayv1.RayCluster, tell bool) {
 	patch := client.MergeFromWithOptions(rc.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	result := r.children.Do(s.service, children.Update, whatCluster, rc.Name, func() error { return r.config.Client.Patch(ctx, updated, patch) })

@@ -20,7 +20,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;patch;delete
 
-// services leads the Services of the service to a cluster. First comes the one by which the head is found, as with KubeRay.
+// services points the Services of the RayService to a cluster. As in KubeRay, the head Service comes first.
 func (r *Reconciler) services(ctx context.Context, s *scope) {
 	rc, there := s.clusters[s.plan.Services]
 	serving, thereToo := s.clusters[cmp.Or(s.plan.Serve, s.plan.Services)]
@@ -41,7 +41,7 @@ func (r *Reconciler) services(ctx context.Context, s *scope) {
 	}
 }
 
-// renamed deletes serve Services of earlier names.
+// renamed deletes serve Services with earlier names.
 func (r *Reconciler) renamed(ctx context.Context, s *scope) {
 	var list corev1.ServiceList
 	if err := owned.List(ctx, r.config.Client, s.service, &list); err != nil {
@@ -56,12 +56,12 @@ func (r *Reconciler) renamed(ctx context.Context, s *scope) {
 	}
 }
 
-// clusterServices makes the Services that the HTTPRoute leads to.
+// clusterServices creates the Services that are backends of the HTTPRoute.
 func (r *Reconciler) clusterServices(ctx context.Context, s *scope) {
 	for _, name := range s.plan.ClusterServices {
 		rc := s.clusters[name]
 		desired := service.ClusterServe(rc)
-		if len(desired.Spec.Ports) > 0 { // else services says so
+		if len(desired.Spec.Ports) > 0 { // otherwise services reports it
 			r.ensure(ctx, s, rc, whatService, children.Child{Desired: desired})
 		}
 	}
@@ -87,7 +87,7 @@ func (r *Reconciler) route(ctx context.Context, s *scope) {
 	for _, b := range s.plan.Route {
 		rc, there := s.clusters[b.Cluster]
 		if !there {
-			return // it was deleted this moment
+			return // deleted a moment ago
 		}
 		backends = append(backends, rayservice.Backend{Cluster: b.Cluster, Port: service.ServePort(rc), Weight: b.Weight})
 	}
@@ -97,7 +97,8 @@ func (r *Reconciler) route(ctx context.Context, s *scope) {
 	}})
 }
 
-// deleteChildren deletes what leads requests to a service that is being suspended, or by steps to one that goes without them now.
+// deleteChildren deletes the Services, Gateway and HTTPRoute of a RayService that is being suspended. For one that no longer uses
+// incremental upgrades, it deletes the Gateway, the HTTPRoute and the serve Services of the clusters.
 func (r *Reconciler) deleteChildren(ctx context.Context, s *scope) {
 	if s.plan.DeleteChildren {
 		for i := range s.services {

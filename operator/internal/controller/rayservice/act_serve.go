@@ -24,8 +24,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods/proxy,verbs=get,roleName=raygate-operator-kubernetes-proxy
 // +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;update,roleName=raygate-operator-kubernetes-proxy
 
-// labels lets the heads take requests whose proxies are healthy. A readiness probe would not do: the head must stay ready for Ray itself
-// when its proxy is not.
+// labels lets heads with a healthy proxy receive requests. A readiness probe would not work: the head must stay ready for Ray even
+// if its proxy is not healthy.
 func (r *Reconciler) labels(ctx context.Context, s *scope) {
 	for _, name := range s.plan.Label {
 		rc, head := s.clusters[name], s.heads[name]
@@ -60,7 +60,7 @@ func (r *Reconciler) labels(ctx context.Context, s *scope) {
 func (r *Reconciler) setLabel(ctx context.Context, s *scope, head *corev1.Pod, value string) {
 	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
 	body := fmt.Appendf(nil, `{"metadata":{"uid":%q,"labels":{%q:%q}}}`, head.UID, rayv1.LabelServe, value)
-	result := r.children.Do(s.service, children.Update, "head Pod", head.Name, func() error { // the cached Pod is not complete
+	result := r.children.Do(s.service, children.Update, "head Pod", head.Name, func() error { // the cached Pod is incomplete
 		return r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	})
 	if result.Done == children.Update && s.said.News(s.service.UID, "label "+string(head.UID), value) {
@@ -70,7 +70,7 @@ func (r *Reconciler) setLabel(ctx context.Context, s *scope, head *corev1.Pod, v
 	s.took(whatLabel, result)
 }
 
-// watches has Ray Serve asked on the clusters that are used, and forgets the others.
+// watches starts to poll Ray Serve on the clusters in use, and drops the state of other clusters.
 func (r *Reconciler) watches(_ context.Context, s *scope) {
 	used := map[types.UID]bool{}
 	for i, name := range s.plan.Watch {
@@ -80,10 +80,10 @@ func (r *Reconciler) watches(_ context.Context, s *scope) {
 		}
 		used[rc.UID] = true
 		if site == nil {
-			continue // the cluster tells when there is a Service
+			continue // the cluster triggers a reconcile when it has a Service
 		}
 		every := r.config.Pace.Changing
-		if s.plan.Steady || len(s.plan.Watch) > 1 && i == 0 { // the active one comes first
+		if s.plan.Steady || len(s.plan.Watch) > 1 && i == 0 { // the active cluster is the first
 			every = r.config.Pace.Steady
 		}
 		if r.tracker.watch(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, every, s.answers[name]) {
@@ -92,16 +92,16 @@ func (r *Reconciler) watches(_ context.Context, s *scope) {
 	}
 	for _, name := range s.used() {
 		if rc := s.clusters[name]; rc != nil && rc.DeletionTimestamp == nil && !used[rc.UID] {
-			r.tracker.unwatch(s.service.UID, rc.UID) // its head is not ready; what it runs stays known
+			r.tracker.unwatch(s.service.UID, rc.UID) // its head is not ready; keep what is known about its configuration
 			used[rc.UID] = true
 		}
 	}
 	for _, gone := range r.tracker.keep(s.service.UID, used) {
-		r.children.Forget(gone) // it owned a serve Service
+		r.children.Forget(gone) // the cluster owned a serve Service
 	}
 }
 
-// deployments hands configurations to Ray.
+// deployments sends configurations to Ray.
 func (r *Reconciler) deployments(_ context.Context, s *scope) {
 	for _, d := range s.plan.Deploy {
 		rc, site := s.clusters[d.Cluster], s.sites[d.Cluster]
@@ -124,8 +124,8 @@ func (r *Reconciler) deployments(_ context.Context, s *scope) {
 	}
 }
 
-// kept is the configuration that a cluster has: what this process sent there, else what Ray says. Never that of the spec, which is meant
-// for another cluster.
+// kept returns the configuration of a cluster: the one that this process sent, else the one that Ray reports. It is never that of
+// the spec, which is meant for another cluster.
 func (r *Reconciler) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDetails) serveplan.Config {
 	if k := r.tracker.known(s.service.UID, rc.UID); k.known || d != nil && len(d.Applications) == 0 {
 		if c, err := serveplan.ParseConfig(k.text); err == nil {
@@ -133,12 +133,12 @@ func (r *Reconciler) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDeta
 		}
 	}
 	if d == nil {
-		return serveplan.DeployedConfig(map[string]json.RawMessage{}, nil, nil, nil) // not reached: a plan goes by an answer
+		return serveplan.DeployedConfig(map[string]json.RawMessage{}, nil, nil, nil) // not reached: a plan requires an answer
 	}
 	return serveplan.DeployedConfig(deployed(d), d.ProxyLocation, d.HTTPOptions, d.GRPCOptions)
 }
 
-// deleteService deletes a Service that was found on the API server, also where the cache does not know it.
+// deleteService deletes a Service that was read from the API server, even if the cache does not have it.
 func (r *Reconciler) deleteService(ctx context.Context, s *scope, svc *corev1.Service) {
 	s.took(whatService, r.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
 		return r.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))

@@ -269,7 +269,7 @@ func (s *stage) headLabel(cluster string) string {
 	return pods.Items[0].Labels[rayv1.LabelServe]
 }
 
-// pinned has a cluster that another holds by a finalizer: a suspension goes on to its end, although the user has changed his mind.
+// pinned has a cluster with a finalizer of another client: a suspension completes although the user has withdrawn it.
 func pinned(s *stage) {
 	const finalizer = "example.com/pin"
 	rc := s.cluster(s.first)

@@ -1,7 +1,7 @@
-// Package rayservice runs RayServices: it makes the clusters of a service, hands Ray Serve its configuration, leads the Services to the
-// cluster that can take requests, and replaces a cluster by another without losing any. What happens next is decided by package
-// serveplan; here the world is observed, and what the plan asks for is done.
+// Package rayservice reconciles RayServices: it creates the clusters of a service, sends the configuration to Ray Serve, points
+// the Services to the cluster that can serve requests, and replaces clusters without losing requests. Package serveplan decides
+// the next actions. This package observes the state and carries out the plan.
 //
-// A reconcile talks to nobody but the API server. Dashboards and proxies are asked by pollers in the background, whose last answers are
-// part of what is observed and which wake a reconcile when an answer changed.
+// A reconcile only calls the API server. Pollers query dashboards and proxies in the background and trigger a reconcile when an
+// answer changes.
 package rayservice

@@ -54,7 +54,7 @@ func TestWorkersFollowTheService(t *testing.T) {
 	})
 }
 
-// TestAdditionsToTheGatewayStay, such as a listener with TLS, and a share that somebody spoils is put right.
+// TestAdditionsToTheGatewayStay, such as a listener with TLS, and a changed share is restored.
 func TestAdditionsToTheGatewayStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, storyService(inSteps(50, 50)))

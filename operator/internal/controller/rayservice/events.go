@@ -27,7 +27,7 @@ func eventNotDeployed(cluster string, capacity bool, why string) report.Event {
 	return report.Warning("FailedToUpdateServeApplications", actionUpdate, "RayCluster "+cluster+": "+why)
 }
 
-// eventsOf tell of what a plan has decided.
+// eventsOf returns the events for decisions of a plan.
 func eventsOf(p serveplan.Plan) []report.Event {
 	var list []report.Event
 	if p.TimedOut != "" {

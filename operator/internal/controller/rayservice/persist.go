@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/serveplan"
 )
 
-// persist saves the status if it says something new, then sends the events.
+// persist saves the status if it changed, then sends the events.
 func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *scope) error {
 	slices.Sort(s.refused)
 	if !slices.Equal(s.refused, s.in.Refusals) {

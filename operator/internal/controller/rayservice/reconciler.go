@@ -23,10 +23,10 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// EventSource is the reportingController of the events; KubeRay's.
+// EventSource is the reportingController of the events. It is the same as KubeRay's.
 const EventSource = "rayservice-controller"
 
-// Config is what the reconciler needs. Client, Live, Recorder, Clock, Connect and Probe are required.
+// Config configures the reconciler. Client, Live, Recorder, Clock, Connect and Probe are required.
 type Config struct {
 	// Client reads from a cache, and writes.
 	Client client.Client
@@ -34,29 +34,29 @@ type Config struct {
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
-	// Clock tells the time, and runs the pollers.
+	// Clock also runs the pollers.
 	Clock clock.WithDelayedExecution
-	// Connect reaches dashboards, and Probe the proxies of Ray Serve.
+	// Connect connects to dashboards, and Probe to the proxies of Ray Serve.
 	Connect dashboards.Connect
 	Probe   dashboards.Probe
-	// APIs are the kinds that the Kubernetes cluster may lack; nil says that it lacks all of them.
+	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
-	// Suffix returns what is random in the name of a cluster. Nil means five letters and digits.
+	// Suffix returns the random part of a cluster name. Nil means five letters and digits.
 	Suffix func() string
 
-	// Validation are the facts that rules ask for.
+	// Validation are the facts for validation rules.
 	Validation validation.Options
-	// Service are the facts that the builders of Services ask for.
+	// Service are the options of the Service builders.
 	Service service.Options
 	// Version is the version of the operator, and ClusterDomain the DNS domain of Services; empty means cluster.local.
 	Version, ClusterDomain string
-	// Gates are the settings that strategies depend on.
+	// Gates are the settings on which strategies depend.
 	Gates serveplan.Gates
-	// Pace is how often dashboards and proxies are asked.
+	// Pace sets the poll intervals of dashboards and proxies.
 	Pace Pace
 }
 
-// Reconciler runs RayServices.
+// Reconciler reconciles RayServices.
 type Reconciler struct {
 	config   Config
 	versions *reconcile.Versions
@@ -86,7 +86,7 @@ func New(c Config) *Reconciler {
 	return r
 }
 
-// list is the order of work.
+// list returns the steps in the order in which they run.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
 	return []reconcile.Step[*scope]{
 		{Name: "clusters", Run: r.observeClusters},
@@ -112,7 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	case !rayv1.ManagedHere(before.Spec.ManagedBy):
-		return ctrl.Result{}, nil // not even its finalizer is ours
+		return ctrl.Result{}, nil // includes its finalizer
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
@@ -122,7 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	progress, err := reconcile.Run(ctx, r.steps, s)
 	s.after(progress.After)
 	var saveErr error
-	if progress.Done("plan") { // what could not be done is seen by the next look, and the status says what is
+	if progress.Done("plan") { // failed actions are repeated by the next reconcile; the status describes what exists
 		saveErr = r.persist(ctx, before, s)
 	} else {
 		report.Send(r.config.Recorder, before, report.Done(s.events))
@@ -133,7 +133,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: s.lookAgain}, nil
 }
 
-// plan decides.
+// plan computes the next state.
 func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	s.plan = serveplan.Next(s.in)
 	return reconcile.Outcome{After: s.plan.After}, nil

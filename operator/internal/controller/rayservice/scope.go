@@ -14,36 +14,36 @@ import (
 	"github.com/raygate/raygate/operator/internal/serveplan"
 )
 
-// scope is what one reconcile has read and decided.
+// scope is the state of one reconcile.
 type scope struct {
-	// service is a copy. Its metadata follows what this run writes; its status stays as stored until persist.
+	// service is a copy. Its metadata follows writes of this reconcile; its status stays as stored until persist.
 	service *rayv1.RayService
-	// now is when the run began.
+	// now is the start of the reconcile.
 	now time.Time
-	// in is what the decision depends on. Filled in by the steps that observe.
+	// in is the input of the decision. Set by the observing steps.
 	in serveplan.Input
-	// clusters are those of the service by name. They belong to the cache. Set by observeClusters.
+	// clusters are the clusters of the service by name. They belong to the cache. Set by observeClusters.
 	clusters map[string]*rayv1.RayCluster
-	// heads are the head Pods of the clusters that are used, nil for none and where there are several. They belong to the cache. Set by
+	// heads are the head Pods of the clusters in use; nil if a cluster has none or several. They belong to the cache. Set by
 	// observeClusters.
 	heads map[string]*corev1.Pod
-	// answers are the last answers of Ray Serve on the clusters that are used, and sites where their dashboards are; nil while there is
-	// no Service for one. Set by observeServe.
+	// answers are the last answers of Ray Serve on the clusters in use. sites are their dashboards; nil without a Service. Set by
+	// observeServe.
 	answers map[string]serveAnswer
 	sites   map[string]*dashboards.Site
-	// services are the Services that are left of a service that is being suspended. Set by observeServices.
+	// services are the remaining Services during a suspension. Set by observeServices.
 	services []corev1.Service
-	// plan is what to do. Set by plan.
+	// plan is the decision. Set by plan.
 	plan serveplan.Plan
-	// said is what earlier runs have said.
+	// said are the messages that earlier reconciles have sent.
 	said *report.Once
-	// refused are the children that the API server refuses. Set by took.
+	// refused are rejected writes of children. Set by took.
 	refused []string
-	// errs are errors that kept a part of the plan, and nothing else, from being carried out.
+	// errs are errors that affected only a part of the plan.
 	errs []error
-	// lookAgain is how long it takes until the next look; zero for never. Set by after.
+	// lookAgain is the time until the next reconcile without an event; 0 means never. Set by after.
 	lookAgain time.Duration
-	// events are sent when the status is saved.
+	// events are sent after the status is saved.
 	events []report.Event
 }
 
@@ -60,22 +60,22 @@ func newScope(stored *rayv1.RayService, now time.Time, said *report.Once) *scope
 	return s
 }
 
-// after asks for another look; zero asks for none.
+// after requests another reconcile after d; 0 requests none.
 func (s *scope) after(d time.Duration) { s.lookAgain = reconcile.Sooner(s.lookAgain, d) }
 
-// used are the names of the clusters in the status.
+// used returns the names of the clusters in the status.
 func (s *scope) used() []string {
 	st := &s.service.Status
 	return slices.DeleteFunc([]string{st.ActiveServiceStatus.RayClusterName, st.PendingServiceStatus.RayClusterName}, func(n string) bool { return n == "" })
 }
 
-// suspending reports whether everything is being deleted.
+// suspending reports whether a suspension is deleting the children.
 func (s *scope) suspending() bool {
 	c := report.Conditions{List: &s.service.Status.Conditions}
 	return c.True(rayv1.RayServiceSuspending)
 }
 
-// took takes over what became of a write, such as events about it.
+// took records the result of a write, including its events.
 func (s *scope) took(what string, r children.Result) {
 	s.after(r.After)
 	if r.Err != nil {
@@ -89,7 +89,7 @@ func (s *scope) took(what string, r children.Result) {
 
 func (s *scope) refuse(message string) { s.refused = append(s.refused, message) }
 
-// routed reports whether there may be a Gateway: now, or from a strategy of before.
+// routed reports whether a Gateway may exist, from the current or an earlier strategy.
 func (s *scope) routed() bool {
 	st := &s.service.Status
 	return s.in.Strategy.Steps || st.ActiveServiceStatus.TargetCapacity != nil || st.PendingServiceStatus.TargetCapacity != nil ||

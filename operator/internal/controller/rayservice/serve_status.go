@@ -11,19 +11,20 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
-// Bounds of what the status keeps of what Ray says, in bytes: an object has to fit into etcd, and a status that cannot be saved would keep the
-// service from going on.
+// Limits for Ray's texts in the status, in bytes. An object has to fit into etcd, and a status that cannot be saved would block
+// the service.
 const (
 	maxName    = 256
 	maxWord    = 64
 	maxMessage = 2 << 10
-	// maxStatuses is for all applications on a cluster together; JSON may need six times as much. entry is what each takes besides its texts.
+	// maxStatuses limits the sum for all applications on a cluster; its JSON may be six times as large. entry is the size of an
+	// entry without its texts.
 	maxStatuses = 64 << 10
 	entry       = 64
 )
 
-// statusesOf is what Ray says about applications as the status has it. Where that is too long, deployments and then applications are left out, first
-// of all those that are well: whether all of them run can be told from what is left.
+// statusesOf converts Ray's application statuses. If they are too large, it leaves out deployments and then applications, healthy
+// ones first, so that the rest still shows whether all of them run.
 func statusesOf(d *dashboard.ServeDetails) map[string]rayv1.AppStatus {
 	all, room := map[string]rayv1.AppStatus{}, maxStatuses
 	fits := func(texts ...string) bool {
@@ -53,7 +54,7 @@ func statusesOf(d *dashboard.ServeDetails) map[string]rayv1.AppStatus {
 	return all
 }
 
-// worstFirst are the names, of those that are not well first.
+// worstFirst returns the names, those of unhealthy values first.
 func worstFirst[V any](m map[string]V, well func(V) bool) []string {
 	rank := map[bool]int{true: 1}
 	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
@@ -61,7 +62,7 @@ func worstFirst[V any](m map[string]V, well func(V) bool) []string {
 	})
 }
 
-// clip keeps the beginning and the end of a text: a traceback says last what went wrong.
+// clip keeps the beginning and the end of a text: a traceback ends with the error.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -71,7 +72,7 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most-len(gap)-tail], "") + gap + strings.ToValidUTF8(text[len(text)-tail:], "")
 }
 
-// deployed is what Ray says was deployed of each application.
+// deployed returns the configuration of each application that Ray reports as deployed.
 func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {
 	configs := map[string]json.RawMessage{}
 	for name, app := range d.Applications {

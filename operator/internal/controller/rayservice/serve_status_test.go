@@ -27,7 +27,7 @@ func assertSavable(t *testing.T, st *rayv1.RayServiceStatuses) {
 	}
 }
 
-// TestStatusFits whatever Ray says, and tells by what is left whether all applications run.
+// TestStatusFits for any answer of Ray, and the rest still shows whether all applications run.
 func TestStatusFits(t *testing.T) {
 	long := strings.Repeat("<\u00e9>", 1<<20)
 	for name, tc := range map[string]struct {

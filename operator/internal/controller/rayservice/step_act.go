@@ -20,19 +20,19 @@ const (
 	whatLabel   = "HeadPodServeLabel"
 )
 
-// act carries out the plan. What fails keeps nothing else from being done.
+// act carries out the plan. A failure in one part does not stop the others.
 func (r *Reconciler) act(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	for _, part := range []func(context.Context, *scope){
 		r.createCluster, r.updateCluster, r.resizeClusters, r.rebaseline, r.scheduleDeletions, r.deleteClusters, // clusters
-		r.clusterServices, r.gateway, r.route, r.services, r.deleteChildren, // where requests go
-		r.labels, r.watches, r.deployments, // what Ray does
+		r.clusterServices, r.gateway, r.route, r.services, r.deleteChildren, // targets of requests
+		r.labels, r.watches, r.deployments, // actions on Ray
 	} {
 		part(ctx, s)
 	}
 	return reconcile.Outcome{}, nil
 }
 
-// ensure makes a child, and remove deletes one.
+// ensure creates or repairs a child; remove deletes one.
 func (r *Reconciler) ensure(ctx context.Context, s *scope, owner client.Object, what string, c children.Child) children.Result {
 	result := r.children.Ensure(ctx, owner, c)
 	s.took(what, result)

@@ -12,7 +12,8 @@ import (
 // +kubebuilder:rbac:groups=ray.io,resources=rayservices,verbs=patch
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=delete
 
-// finalize sees to it that a RayService goes after its clusters, and that it has the finalizer for that. The rest is collected.
+// finalize adds the finalizer, and deletes the clusters of a RayService before the RayService itself. The garbage collector
+// removes the other children.
 func (r *Reconciler) finalize(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	has := controllerutil.ContainsFinalizer(s.service, rayv1.FinalizerRayService)
 	switch {
@@ -30,7 +31,7 @@ func (r *Reconciler) finalize(ctx context.Context, s *scope) (reconcile.Outcome,
 	for _, name := range sorted(s.clusters) {
 		r.deleteCluster(ctx, s, s.clusters[name])
 	}
-	return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil // the watch tells earlier when they are gone
+	return reconcile.Outcome{Stop: true, After: reconcile.StaleTimeout}, nil // the watch reports earlier that they are gone
 }
 
 // setFinalizer adds or removes the finalizer. The list ends if the object has changed since it was read.

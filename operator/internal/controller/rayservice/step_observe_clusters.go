@@ -22,7 +22,7 @@ import (
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 
-// observeClusters finds the clusters of the service, used or not, and the Pods of those that are used.
+// observeClusters reads all clusters of the service, and the Pods of those in use.
 func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	found, err := r.clusters(ctx, s)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.O
 			HeadReady: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady),
 			Status:    rc.Status,
 		}
-		// A version that stays the other one's would let the next edit that only removes something pass for none.
+		// If the annotations kept another operator's version, the next edit that only removes fields would not be detected.
 		c.Rebaseline = c.Match == rayservice.Same &&
 			(rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(&s.service.Spec.RayClusterSpec) ||
 				rc.Annotations[rayv1.AnnotationKubeRayVersion] != r.config.Version)
@@ -56,8 +56,8 @@ func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.O
 	return reconcile.Outcome{}, nil
 }
 
-// clusters reads from the cache, unless what follows from there being none cannot be taken back: one that was made a moment ago may not be
-// in the cache yet.
+// clusters reads from the cache. If there are none and irreversible actions follow, it reads from the API server, because a new
+// cluster may not be in the cache yet.
 func (r *Reconciler) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster, error) {
 	var list rayv1.RayClusterList
 	if err := owned.List(ctx, r.config.Client, s.service, &list); err != nil {
@@ -75,7 +75,7 @@ func (r *Reconciler) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster
 	return slices.DeleteFunc(list.Items, func(rc rayv1.RayCluster) bool { return !metav1.IsControlledBy(&rc, s.service) }), nil
 }
 
-// pods finds the head of a cluster, and counts the Pods that a serve Service leads to.
+// pods finds the head of a cluster and counts the Pods behind its serve Service.
 func (r *Reconciler) pods(ctx context.Context, s *scope, cluster string) error {
 	rc, there := s.clusters[cluster]
 	if !there {

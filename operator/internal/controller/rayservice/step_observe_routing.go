@@ -18,7 +18,7 @@ import (
 
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=get;list;watch
 
-// observeRouting looks at the Gateway and the HTTPRoute where there may be any.
+// observeRouting reads the Gateway and the HTTPRoute if they may exist.
 func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if !s.routed() {
 		return reconcile.Outcome{}, nil
@@ -48,7 +48,7 @@ func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Ou
 	return reconcile.Outcome{After: reconcile.Sooner(r.optional.Recheck(rayservice.GatewayKind), r.optional.Recheck(rayservice.RouteKind))}, nil
 }
 
-// read returns an object of ours, nil if there is none, and whether its kind is served.
+// read returns the object, or nil if there is none, and whether its kind is served.
 func (r *Reconciler) read(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, bool, error) {
 	ok, err := r.optional.Ready(kind)
 	if err != nil || !ok {

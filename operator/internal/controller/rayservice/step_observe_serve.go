@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
-// observeServe takes the last answers of Ray Serve on the clusters that are used, and what became of configurations that were sent there.
+// observeServe records the last answers of Ray Serve on the clusters in use, and the results of configurations that were sent.
 func (r *Reconciler) observeServe(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	out := reconcile.Outcome{}
 	for _, name := range s.used() {
@@ -44,15 +44,16 @@ func (r *Reconciler) observeServe(ctx context.Context, s *scope) (reconcile.Outc
 			r.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)
 			c.Serve.Known, c.Serve.Text = true, s.service.Spec.ServeConfigV2
 		}
-		if c.Serve.Busy && c.HeadReady && c.Serve.FailingSince.IsZero() { // one that fails wakes when it answers
-			out.After = reconcile.Sooner(out.After, r.tracker.pace.Changing/4) // an answer that says the same as before wakes nobody
+		if c.Serve.Busy && c.HeadReady && c.Serve.FailingSince.IsZero() { // a failing request triggers a reconcile when it is answered
+			out.After = reconcile.Sooner(out.After, r.tracker.pace.Changing/4) // an unchanged answer triggers no reconcile
 		}
 		s.in.Clusters[name] = c
 	}
 	return out, nil
 }
 
-// settle tells of a configuration that was accepted, or not. What did not answer may have accepted it, so that is told of the second time.
+// settle sends an event for an accepted or failed configuration. A request without an answer may have succeeded, so only its
+// second failure is reported.
 func (r *Reconciler) settle(s *scope, rc *rayv1.RayCluster) {
 	d, failures, failure := r.tracker.settle(s.service.UID, rc.UID)
 	subject := "deployment " + string(rc.UID)
@@ -70,7 +71,7 @@ func (r *Reconciler) settle(s *scope, rc *rayv1.RayCluster) {
 	}
 }
 
-// site is where the dashboard of a cluster is; nil while there is no Service for it.
+// site returns the dashboard of a cluster; nil if the cluster has no Service for it yet.
 func (r *Reconciler) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboards.Site, error) {
 	svc := &corev1.Service{}
 	name := names.HeadService(rc)
@@ -89,7 +90,7 @@ func (r *Reconciler) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboard
 	return &site, nil
 }
 
-// serveOf is an answer as the plan wants it.
+// serveOf converts an answer to the form that the plan uses.
 func serveOf(s *scope, a serveAnswer, k tracked) serveplan.Serve {
 	v := serveplan.Serve{
 		AskedAt: a.AskedAt, FailingSince: a.FailingSince, Known: k.known, Text: k.text, Refused: k.refused,
@@ -109,7 +110,7 @@ func serveOf(s *scope, a serveAnswer, k tracked) serveplan.Serve {
 		}
 	}
 	if d.TargetCapacity != nil {
-		v.Capacity = int32(*d.TargetCapacity + 0.5) // the client lets 0 to 100 through
+		v.Capacity = int32(*d.TargetCapacity + 0.5) // the client accepts only 0 to 100
 	}
 	v.Deployed = s.in.ConfigError == "" && s.in.Config.Runs(deployed(d))
 	return v

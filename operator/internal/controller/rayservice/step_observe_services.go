@@ -21,7 +21,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=list;watch
 
-// observeServices finds out where the Services lead, and how many Pods behind them take requests.
+// observeServices reads the clusters that the Services select and counts the ready Pods behind them.
 func (r *Reconciler) observeServices(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if s.suspending() {
 		return reconcile.Outcome{}, r.left(ctx, s)
@@ -36,8 +36,8 @@ func (r *Reconciler) observeServices(ctx context.Context, s *scope) (reconcile.O
 	return reconcile.Outcome{}, r.endpoints(ctx, s)
 }
 
-// leadsTo is the cluster to which a Service leads; empty for none. That of KubeRay lacks the label that the cache goes by until it is
-// repaired.
+// leadsTo returns the cluster that a Service selects; empty for none. A Service of KubeRay lacks the label for the cache until it
+// is repaired, so a missing one is read from the API server.
 func (r *Reconciler) leadsTo(ctx context.Context, s *scope, name string) (string, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: s.service.Namespace, Name: name}
@@ -56,10 +56,10 @@ func (r *Reconciler) leadsTo(ctx context.Context, s *scope, name string) (string
 	return svc.Spec.Selector[rayv1.LabelCluster], nil
 }
 
-// endpoints counts the Pods behind the serve Services once each, however many slices name them.
+// endpoints counts the Pods behind the serve Services, each Pod once.
 func (r *Reconciler) endpoints(ctx context.Context, s *scope) error {
 	services := []string{names.ServiceServeService(s.service)}
-	if s.in.Strategy.Steps && s.service.Status.ActiveServiceStatus.RayClusterName != "" { // which lead to the same Pods, once they are there
+	if s.in.Strategy.Steps && s.service.Status.ActiveServiceStatus.RayClusterName != "" { // these Services may have the same Pods
 		for _, cluster := range s.used() {
 			services = append(services, names.ServeService(cluster))
 		}
@@ -83,7 +83,8 @@ func (r *Reconciler) endpoints(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// left finds what a suspension has to delete besides the clusters. The API server is asked: that nothing is left cannot be taken back.
+// left reads the remaining Services during a suspension. It reads from the API server, because the result is used for an
+// irreversible step.
 func (r *Reconciler) left(ctx context.Context, s *scope) error {
 	var list corev1.ServiceList
 	err := r.config.Live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{

@@ -33,7 +33,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 	return reconcile.Outcome{}, nil
 }
 
-// eventInvalid tells of broken rules. KubeRay looks at the metadata first.
+// eventInvalid reports broken rules. As in KubeRay, rules about the metadata take precedence.
 func eventInvalid(rs *rayv1.RayService, errs field.ErrorList, summary string) report.Event {
 	reason := "InvalidRayServiceSpec"
 	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, "metadata") }) {

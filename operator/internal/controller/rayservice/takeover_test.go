@@ -34,8 +34,8 @@ func kubeRayServices(rs *rayv1.RayService, rc *rayv1.RayCluster) []client.Object
 	return list
 }
 
-// TestTakeoverFromKubeRay goes on with a service that KubeRay left in each phase. No cluster is made or deleted that KubeRay would not, and
-// nothing is sent to Ray that is there already.
+// TestTakeoverFromKubeRay continues a service that KubeRay left in each phase. It creates and deletes no other clusters than
+// KubeRay would, and sends Ray nothing that it already has.
 func TestTakeoverFromKubeRay(t *testing.T) {
 	type left struct {
 		pending  bool // an upgrade is under way
@@ -136,7 +136,7 @@ func once() func(*rayv1.RayService) bool {
 	}
 }
 
-// TestTakeoverInSteps goes on with an upgrade in steps. The old cluster keeps its configuration, which nobody but Ray knows any more: KubeRay
+// TestTakeoverInSteps continues an incremental upgrade. The old cluster keeps its configuration, which only Ray knows: KubeRay
 // sends it the new one after a restart.
 func TestTakeoverInSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,11 +18,11 @@ import (
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
-// Pace is how often dashboards and proxies are asked. Zero values mean the defaults.
+// Pace sets the poll intervals of dashboards and proxies. Zero values mean the defaults.
 type Pace struct {
-	// Changing is the time between two questions while something is expected to change, and between two attempts at a configuration that is
-	// not accepted. Steady is the time between two questions otherwise, and to the cluster in use during an upgrade. Defaults are 2.2 and
-	// 10.6 seconds: pauses vary by a twentieth.
+	// Changing is the interval while a change is expected, and between two attempts at a rejected configuration. Steady is the
+	// interval otherwise, and for the active cluster during an upgrade. The defaults are 2.2 and 10.6 seconds; intervals vary by 5
+	// %.
 	Changing, Steady time.Duration
 }
 
@@ -31,18 +31,18 @@ func (p Pace) orDefault() Pace {
 }
 
 const (
-	// readTimeout limits a question to a dashboard, deployTimeout the hand-over of a configuration. All leave room for the client to
-	// give up first.
+	// readTimeout limits a read from a dashboard, deployTimeout the sending of a configuration. Both exceed the timeouts of the
+	// client.
 	readTimeout   = 7 * time.Second
 	deployTimeout = 32 * time.Second
-	// probeTimeout is the same for a question to a proxy.
+	// probeTimeout limits a request to a proxy.
 	probeTimeout = dashboard.ProxiedProbeTimeout + time.Second
-	// maxProbePause keeps a proxy that comes back from waiting for requests.
+	// maxProbePause limits how late a recovered proxy receives requests.
 	maxProbePause = 4 * time.Second
 	maxReadPause  = 10 * time.Second
 )
 
-// probed is a proxy on a head. Another Pod of the same cluster inherits no answers.
+// probed is a proxy on a head. Another Pod of the cluster does not inherit its answers.
 type probed struct {
 	pod  types.UID
 	ip   string
@@ -55,8 +55,8 @@ type (
 	probeAnswer = poll.Answer[bool]
 )
 
-// tracker asks Ray Serve on the clusters of RayServices, in the background, and hands configurations to it. It may be used from several
-// goroutines, for one service by one at a time.
+// tracker polls Ray Serve on the clusters of RayServices in the background and sends configurations. It is safe for concurrent use
+// by several goroutines, but by only one per service.
 type tracker struct {
 	dashboards *dashboards.Dashboards
 	probe      dashboards.Probe
@@ -65,33 +65,33 @@ type tracker struct {
 	clock      clock.PassiveClock
 	pace       Pace
 	wake       func(types.NamespacedName)
-	clusters   byowner.Map[types.UID, tracked] // by service and cluster
+	clusters   byowner.Map[types.UID, tracked] // key: service and cluster
 }
 
-// tracked is what is known of a cluster of a service, besides what the pollers know.
+// tracked is the state of a cluster of a service, besides that of the pollers.
 type tracked struct {
-	// text is that of the last configuration which this process sent there and Ray accepted; empty for none. known says that Ray has no later one.
+	// text is the last configuration from this process that Ray accepted; empty for none. known means that Ray has no later one.
 	text  string
 	known bool
-	// command is the configuration that is under way.
+	// command is the configuration that is being sent; nil for none.
 	command *deployment
-	// doneAt is when the last one ended: answers from before say nothing about it.
+	// doneAt is when the last one was sent; earlier answers do not reflect it.
 	doneAt time.Time
-	// failures counts those in a row that were not accepted; refused is what Ray said about the last one.
+	// failures counts consecutive failed attempts; refused is Ray's error for the last one.
 	failures int
 	refused  string
-	// probed is the proxy that is asked; nil for none.
+	// probed is the polled proxy; nil for none.
 	probed *probed
-	// servingSince is since when Pods of it take requests; zero while none does.
+	// servingSince is since when Pods of the cluster serve requests; zero if none does.
 	servingSince time.Time
 }
 
-// deployment is a configuration on its way to a cluster.
+// deployment is a configuration that is sent to a cluster.
 type deployment struct {
-	// text is that of the spec, and keep says that the cluster keeps what it has instead.
+	// text is the configuration in the spec. keep means that the cluster keeps its current one instead.
 	text string
 	keep bool
-	// resized says that the capacity is all that changes, to percent.
+	// resized means that only the capacity changes, to percent.
 	resized bool
 	percent int32
 }
@@ -104,20 +104,20 @@ func newTracker(c Config, wake func(types.NamespacedName)) *tracker {
 	}
 }
 
-// change changes what is known of a cluster.
+// change modifies the state of a cluster.
 func (t *tracker) change(service, cluster types.UID, do func(*tracked)) {
 	k := t.known(service, cluster)
 	do(&k)
 	t.clusters.Set(service, cluster, k)
 }
 
-// known is what is known of a cluster.
+// known returns the state of a cluster.
 func (t *tracker) known(service, cluster types.UID) tracked {
 	k, _ := t.clusters.Get(service, cluster)
 	return k
 }
 
-// serving notes whether Pods of a cluster take requests, and returns since when they do.
+// serving records whether Pods of a cluster serve requests, and returns since when they do.
 func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time) {
 	t.change(service, cluster, func(k *tracked) {
 		switch {
@@ -131,7 +131,7 @@ func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time)
 	return since
 }
 
-// watch has Serve on a cluster asked from now on. It reports whether the answer has changed since the decision.
+// watch starts to poll Serve on a cluster. It reports whether the answer has changed since the decision.
 func (t *tracker) watch(rs types.NamespacedName, service, cluster types.UID, site dashboards.Site, every time.Duration, decided serveAnswer) (changed bool) {
 	got := t.serves.Observe(cluster, string(service), poll.Query[*dashboard.ServeDetails]{
 		Interval: every, Timeout: readTimeout, Revision: site.Revision(),
@@ -146,16 +146,16 @@ func (t *tracker) watch(rs types.NamespacedName, service, cluster types.UID, sit
 	return serveChanged(decided, got)
 }
 
-// serveChanged drops answers that say nothing new.
+// serveChanged reports whether the answers differ.
 func serveChanged(before, after serveAnswer) bool {
 	return before.AskedAt.IsZero() != after.AskedAt.IsZero() || before.FailingSince.IsZero() != after.FailingSince.IsZero() ||
 		!reflect.DeepEqual(before.Value, after.Value)
 }
 
-// unwatch has Serve on a cluster no longer asked. What it runs stays known.
+// unwatch stops polling Serve on a cluster. The known configuration stays.
 func (t *tracker) unwatch(service, cluster types.UID) { t.serves.Unobserve(cluster, string(service)) }
 
-// label has the proxy on a head asked from now on, and returns the last answer. No proxy is asked for nil.
+// label starts to poll the proxy on a head and returns the last answer. A nil p stops polling.
 func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p *probed, pod dashboards.Pod) probeAnswer {
 	if old := t.known(service, cluster).probed; old != nil && (p == nil || *old != *p) {
 		t.probes.Unobserve(*old, string(cluster))
@@ -176,10 +176,10 @@ func probeChanged(before, after probeAnswer) bool {
 		before.FailedAt.After(before.FailingSince) != after.FailedAt.After(after.FailingSince)
 }
 
-// commandDeploy names the configuration that is under way at a cluster: there is one at a time.
+// commandDeploy is the name of the command that sends a configuration; a cluster has one at a time.
 const commandDeploy = "deploy"
 
-// deploy hands a configuration to Ray, unless one is under way, or the last attempt was not long ago: then it returns how long to wait.
+// deploy sends a configuration to Ray unless one is being sent. After a failure it returns the remaining back-off.
 func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, site dashboards.Site, d deployment, body json.RawMessage) time.Duration {
 	k := t.known(service, cluster)
 	if k.command != nil {
@@ -197,7 +197,7 @@ func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, si
 	return 0
 }
 
-// settle takes the outcome of the configuration that was under way, once; nil for none.
+// settle returns the result of the configuration that was sent, once; nil for none.
 func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failures int, failure error) {
 	k := t.known(service, cluster)
 	o, there := t.serves.Outcome(cluster, commandDeploy)
@@ -207,14 +207,14 @@ func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failure
 	t.serves.Forget(cluster, commandDeploy)
 	ended, k.command, k.doneAt = k.command, nil, o.DoneAt
 	switch {
-	case !there: // nobody knows
+	case !there: // the result is unknown
 		k.doneAt = t.clock.Now()
 	case o.Err != nil:
 		k.failures++
 		if k.refused = ""; errors.Is(o.Err, dashboard.ErrInvalid) {
 			k.refused = o.Err.Error()
 		} else if !ended.keep {
-			k.known = false // Ray may have it all the same, and says so
+			k.known = false // Ray may have it nevertheless; its next answer shows that
 		}
 	default:
 		k.failures, k.refused = 0, ""
@@ -226,12 +226,12 @@ func (t *tracker) settle(service, cluster types.UID) (ended *deployment, failure
 	return ended, k.failures, o.Err
 }
 
-// adopt notes that a cluster runs the configuration of a text although this process has not sent it.
+// adopt records that a cluster runs the configuration in text although this process did not send it.
 func (t *tracker) adopt(service, cluster types.UID, text string) {
 	t.change(service, cluster, func(k *tracked) { k.text, k.known = text, true })
 }
 
-// keep forgets the clusters of a service but these, and returns which it has forgotten.
+// keep drops the state of a service's other clusters and returns their UIDs.
 func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) (gone []types.UID) {
 	for cluster, k := range t.clusters.All(service) {
 		if clusters[cluster] {
@@ -248,7 +248,7 @@ func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) (gone []t
 	return gone
 }
 
-// forget drops all about a RayService.
+// forget drops all state of a RayService.
 func (t *tracker) forget(service types.UID) { t.keep(service, nil) }
 
 // Start implements manager.Runnable: it runs both pollers.

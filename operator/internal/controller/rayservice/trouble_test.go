@@ -207,7 +207,7 @@ func TestRestartSendsNothing(t *testing.T) {
 	})
 }
 
-// TestRefusedService gets no cluster while it is refused, and one that serves goes on serving, with its health looked after.
+// TestRefusedService gets no cluster while it is rejected. A service that runs keeps serving, and its health is still checked.
 func TestRefusedService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, storyService())

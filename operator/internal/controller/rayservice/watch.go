@@ -26,17 +26,17 @@ import (
 )
 
 const (
-	// gather is how long changes of children are gathered before a look.
+	// gather is how long changes of children are collected before a reconcile.
 	gather = 20 * time.Millisecond
-	// indexCluster finds Pods by the cluster that their label names, and indexService EndpointSlices by their Service.
+	// indexCluster finds Pods by the cluster in their label, and indexService EndpointSlices by their Service.
 	indexCluster = "metadata.labels.cluster"
 	indexService = "metadata.labels.service"
 )
 
-// kind is that of the owners.
+// kind is the kind of the owner.
 var kind = rayv1.GroupVersion.WithKind("RayService").GroupKind()
 
-// CacheByObject restricts the cache to EndpointSlices of serve Services, whose labels they have.
+// CacheByObject restricts the cache to EndpointSlices of serve Services, which have the labels of the Service.
 func CacheByObject() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&discoveryv1.EndpointSlice{}: {Label: owned.Selector(rayv1.LabelServe, selection.Exists), Transform: cache.TransformStripManagedFields()},
@@ -52,8 +52,8 @@ func byLabel(key string) client.IndexerFunc {
 	}
 }
 
-// SetupWithManager registers the reconciler, its pollers, its indices and its watches. The cache has to be made with
-// raycluster.CacheByObject and CacheByObject, or hold more.
+// SetupWithManager registers the reconciler, its pollers, its indices and its watches. The cache must contain at least the objects
+// of raycluster.CacheByObject and CacheByObject.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
 	indexer := mgr.GetFieldIndexer()
 	for _, add := range []func() error{
@@ -95,7 +95,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	return nil
 }
 
-// onlyHeads passes the Services by which the heads of clusters are found, when they are made: the dashboard is reached through them.
+// onlyHeads passes creations of head Services of clusters, through which the dashboard is reached.
 var onlyHeads = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool {
 		return e.Object.GetLabels()[rayv1.LabelNodeType] == string(rayv1.HeadNode)
@@ -104,13 +104,13 @@ var onlyHeads = predicate.Funcs{
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
 
-// ofCluster is the RayService of the cluster that the label of an object names.
+// ofCluster returns the RayService of the cluster in the label of an object.
 func (r *Reconciler) ofCluster(ctx context.Context, o client.Object) []ctrl.Request {
 	cluster := client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetLabels()[rayv1.LabelCluster]}
 	return owned.ThroughCluster(ctx, r.config.Client, kind, cluster, nil)
 }
 
-// ofSlice is the RayService of a serve Service, which may belong to the service or to a cluster of it.
+// ofSlice returns the RayService of a serve Service, which may belong to the service or to one of its clusters.
 func (r *Reconciler) ofSlice(ctx context.Context, o client.Object) []ctrl.Request {
 	if o.GetLabels()[rayv1.LabelOriginatedFromCRD] != "RayService" {
 		return nil
@@ -122,7 +122,7 @@ func (r *Reconciler) ofSlice(ctx context.Context, o client.Object) []ctrl.Reques
 	return []ctrl.Request{{NamespacedName: service}}
 }
 
-// podChanged drops updates of Pods that change nothing about who takes requests.
+// podChanged drops updates of Pods that do not affect which Pods serve requests.
 func podChanged(e event.UpdateEvent) bool {
 	before, ok1 := e.ObjectOld.(*corev1.Pod)
 	after, ok2 := e.ObjectNew.(*corev1.Pod)

@@ -1,5 +1,4 @@
-// Package kai places Ray clusters by the KAI scheduler, which finds out by itself which Pods belong together; it only has
-// to know the queue.
+// Package kai supports the KAI scheduler. It groups Pods itself and needs only the queue.
 package kai
 
 import (
@@ -10,10 +9,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang"
 )
 
-// Name is the value of --batch-scheduler, and the name by which Pods ask for the scheduler.
+// Name is the value of --batch-scheduler and the schedulerName of Pods.
 const Name = "kai-scheduler"
 
-// Scheduler is KAI.
+// Scheduler is the KAI scheduler.
 type Scheduler struct{}
 
 // Name implements gang.Scheduler.

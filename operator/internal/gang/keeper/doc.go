@@ -1,4 +1,4 @@
-// Package keeper makes and keeps the objects that batch schedulers want. It is the part of gang that talks to the API
-// server, and it never fails: a scheduler whose API is missing or down is no reason to leave Pods alone. What it could not
-// do it reports, for a condition of the cluster.
+// Package keeper creates and maintains the objects for batch schedulers. It is the part of gang that calls the API server. It
+// never fails, because Pods must be managed even if the scheduler's API is missing or down. It reports problems for a condition of
+// the cluster.
 package keeper

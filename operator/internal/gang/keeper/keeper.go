@@ -28,22 +28,22 @@ import (
 )
 
 const (
-	// leaving is how often to see whether an object on its way out is gone. Mostly a watch tells earlier.
+	// leaving is the interval of checks whether an object that is being deleted is gone. Usually a watch reports that earlier.
 	leaving = time.Second
-	// stuck is how long an object may be on its way out before somebody should be told.
+	// stuck is how long a deletion may take before it is reported.
 	stuck = 30 * time.Second
 )
 
-// Config is what a Keeper needs. Client, Live and Clock are required.
+// Config configures a Keeper. Client, Live and Clock are required.
 type Config struct {
-	Client client.Client      // writes
-	Live   client.Reader      // reads from the API server
-	Kinds  *served.Kinds      // those that are served; nil says none is
-	Clock  clock.PassiveClock // tells the time
+	Client client.Client // writes
+	Live   client.Reader // reads from the API server
+	Kinds  *served.Kinds // the kinds that the API server serves; nil means none
+	Clock  clock.PassiveClock
 }
 
-// Keeper keeps the objects of one scheduler as wanted. It may be used from several goroutines, for one workload by one at
-// a time.
+// Keeper creates, updates and deletes the objects of one scheduler. It is safe for concurrent use by several goroutines, but by
+// only one per workload.
 type Keeper struct {
 	config   Config
 	watches  *served.Watches
@@ -52,15 +52,15 @@ type Keeper struct {
 
 // New returns a Keeper.
 func New(c Config) *Keeper {
-	// KubeRay puts no label of the cluster on these objects.
+	// KubeRay does not put the cluster label on these objects.
 	watches := &served.Watches{Kinds: c.Kinds, Everything: true}
 	return &Keeper{config: c, watches: watches, children: children.New(children.Config{
 		Client: c.Client, Live: c.Live, Optional: watches, Clock: c.Clock, Ours: owns,
 	})}
 }
 
-// Watch has the controller look at an owner when an object of it has changed. h says which owners, and when. To be called before the
-// first Keep.
+// Watch makes the controller reconcile an owner when one of its objects has changed. h maps objects to owners. Call Watch before
+// the first Keep.
 func (k *Keeper) Watch(c controller.Controller, h owned.Handler) {
 	h.AnyOwner, h.Gone = true, k.children.Gone
 	k.watches.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
@@ -68,7 +68,7 @@ func (k *Keeper) Watch(c controller.Controller, h owned.Handler) {
 	}
 }
 
-// worthALook drops what the scheduler writes into the status, which it does often.
+// worthALook drops status updates of the scheduler, which are frequent.
 var worthALook = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld, e.ObjectNew
 	return after.GetGeneration() != before.GetGeneration() || after.GetUID() != before.GetUID() ||
@@ -76,18 +76,18 @@ var worthALook = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		len(after.GetOwnerReferences()) != len(before.GetOwnerReferences())
 }}
 
-// Forget drops what is known of an owner that is gone.
+// Forget drops all state of a deleted owner.
 func (k *Keeper) Forget(owner types.UID) { k.children.Forget(owner) }
 
-// Report is what there is to tell about one workload.
+// Report is the result of Keep for one workload.
 type Report struct {
-	Problems  []string      // sentences without a full stop, sorted, the same in the next run if nothing changes
-	Hold      string        // a sentence about why Pods must not be created yet; empty if they may
-	LookAgain time.Duration // asks for another run after this time; zero asks for none
+	Problems  []string      // sentences without a full stop, sorted; stable if nothing changes
+	Hold      string        // why Pods must not be created yet; empty if they may
+	LookAgain time.Duration // time until the next run; 0 requests none
 	Written   []string      // the objects that were created, changed or deleted, for the log
 }
 
-// Keep makes the objects of the workload what the plan says.
+// Keep brings the objects of the workload in line with the plan.
 func (k *Keeper) Keep(ctx context.Context, w *gang.Workload, plan gang.Plan) Report {
 	r := &run{Keeper: k, w: w}
 	r.report.Problems = slices.Clone(plan.Problems)
@@ -104,13 +104,13 @@ type run struct {
 	report Report
 }
 
-// item is a wanted object and what there is of it.
+// item is a wanted object with its current state.
 type item struct {
 	gang.Object
 	version string
-	current *unstructured.Unstructured // nil for nothing
-	gone    types.UID                  // of what was removed in this run, which a cache may still show
-	remove  bool                       // it has to go, to stay away or to be made again
+	current *unstructured.Unstructured // nil if it does not exist
+	gone    types.UID                  // UID of an object that this run deleted; a cache may still contain it
+	remove  bool                       // to delete, because it must be absent or recreated
 }
 
 func (r *run) keep(ctx context.Context, objects []gang.Object) {
@@ -118,7 +118,7 @@ func (r *run) keep(ctx context.Context, objects []gang.Object) {
 	if !ok {
 		return
 	}
-	for _, it := range slices.Backward(items) { // what refers to others first
+	for _, it := range slices.Backward(items) { // referring objects before their targets
 		if it.remove && !r.delete(ctx, it) {
 			return
 		}
@@ -130,7 +130,7 @@ func (r *run) keep(ctx context.Context, objects []gang.Object) {
 	}
 }
 
-// observe reads all objects. It reports false if there is nothing to be done for now.
+// observe reads all objects. It returns false if nothing can be done now.
 func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool) {
 	var items []*item
 	for _, o := range objects {
@@ -170,13 +170,13 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 	return items, true
 }
 
-// inTheWay reports whether an object that is not ours, or soon no longer is, has the name.
+// inTheWay reports whether the name belongs to an object of another owner or to one that is being deleted.
 func (r *run) inTheWay(it *item) bool {
 	switch {
 	case it.current == nil:
 		return false
 	case it.Absent && (!r.owned(it.current) || it.current.GetDeletionTimestamp() != nil && it.Finalizer == ""):
-		it.current = nil // none of our business, or soon gone
+		it.current = nil // belongs to another owner, or is deleted soon
 		return false
 	case it.current.GetDeletionTimestamp() != nil && it.Finalizer == "", r.ofPredecessor(it.current):
 		r.again(leaving)
@@ -196,13 +196,13 @@ func (r *run) inTheWay(it *item) bool {
 
 func (r *run) owned(o client.Object) bool { return owns(&metav1.ObjectMeta{UID: r.w.Owner.UID}, o) }
 
-// owns reports whether the owner of a workload is an owner of the object. That it is not always the controller is how KubeRay made
-// some of them.
+// owns reports whether the owner of a workload is among the owners of the object. It need not be the controller: KubeRay created
+// some objects without one.
 func owns(owner metav1.Object, o client.Object) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 }
 
-// ofPredecessor reports whether the object belongs to an earlier owner of the same name: it is about to be collected.
+// ofPredecessor reports whether the object belongs to a deleted owner of the same name. The garbage collector removes it soon.
 func (r *run) ofPredecessor(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return ref.Kind == r.w.Owner.Kind && ref.Name == r.w.Owner.Name && ref.UID != r.w.Owner.UID && strings.HasPrefix(ref.APIVersion, "ray.io/")
@@ -217,15 +217,15 @@ func (r *run) again(after time.Duration) {
 	r.report.LookAgain = reconcile.Sooner(r.report.LookAgain, after)
 }
 
-// trouble notes an error of the API server.
+// trouble records an error of the API server.
 func (r *run) trouble(err error) {
 	if apierrors.IsConflict(err) {
-		r.again(leaving) // somebody was faster; the next run sees what they did
+		r.again(leaving) // another client was faster; the next run reads its change
 		return
 	}
 	r.again(children.RetryAfter)
 	r.problem("%v", err)
 }
 
-// title names an object for people.
+// title returns kind and name for messages.
 func title(o gang.Object) string { return o.Kind.Kind + " " + o.Name }

@@ -27,9 +27,9 @@ import (
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
-// ensure makes the object, or has the fields that are followed put right.
+// ensure creates the object, or repairs the fields in Follow.
 func (r *run) ensure(ctx context.Context, it *item) {
-	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit) // the Pods are waiting
+	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit) // Pods wait for this
 	defer cancel()
 	what := "creating"
 	if it.current != nil {
@@ -40,7 +40,7 @@ func (r *run) ensure(ctx context.Context, it *item) {
 	}))
 }
 
-// took takes over what became of an object, and reports whether that is what was wanted.
+// took records the result for an object and reports whether the object is as wanted.
 func (r *run) took(it *item, what string, result children.Result) bool {
 	if result.Done != children.None {
 		r.report.Written = append(r.report.Written, past[result.Done]+" "+title(it.Object))
@@ -49,13 +49,13 @@ func (r *run) took(it *item, what string, result children.Result) bool {
 	case result.Err != nil:
 		r.trouble(fmt.Errorf("%s %s: %w", what, title(it.Object), errors.Unwrap(result.Err)))
 	case f != nil && it.gone != "":
-		r.again(leaving) // not gone yet, perhaps; the next run sees it
+		r.again(leaving) // perhaps not gone yet; the next run checks
 	case f != nil && f.Cause != nil:
 		r.problem("%s %s: %v", what, title(it.Object), f.Cause)
 	case f != nil:
 		r.problem("%s", f.Message)
 	}
-	if !result.Wanted() || r.watches.Synced(empty(it, "").GroupVersionKind()) { // what is read from the API server needs no second look
+	if !result.Wanted() || r.watches.Synced(empty(it, "").GroupVersionKind()) { // a read from the API server needs no second check
 		r.again(result.After)
 	}
 	return result.Wanted()
@@ -63,12 +63,12 @@ func (r *run) took(it *item, what string, result children.Result) bool {
 
 var past = map[children.Operation]string{children.Create: "created", children.Update: "updated", children.Delete: "deleted"}
 
-// owner is who children belong to. Its generation is that of the wish and not of the object, which may stay while the wish changes:
-// back-off is for attempts at the same.
+// owner returns the owner of the children for the back-off. Its generation is a hash of the wanted spec: the spec may change while
+// the owner's generation stays, and back-off applies to attempts at the same spec.
 func (r *run) owner(it *item) client.Object {
 	wish := fnv.New64a()
 	if it.Spec != nil {
-		_ = json.NewEncoder(wish).Encode(it.Spec(it.version)) // plain values always encode
+		_ = json.NewEncoder(wish).Encode(it.Spec(it.version)) // plain values can always be encoded
 	}
 	o := r.w.Owner
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
@@ -76,7 +76,7 @@ func (r *run) owner(it *item) client.Object {
 	}}
 }
 
-// build is the object as it is made.
+// build returns the object to create.
 func build(w *gang.Workload, it *item) *unstructured.Unstructured {
 	u := empty(it, w.Owner.Namespace)
 	u.SetLabels(maps.Clone(it.Labels))
@@ -102,7 +102,7 @@ func empty(it *item, namespace string) *unstructured.Unstructured {
 	return u
 }
 
-// delete deletes the object, and reports whether the name is free.
+// delete deletes the object and reports whether its name is free.
 func (r *run) delete(ctx context.Context, it *item) bool {
 	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit)
 	defer cancel()
@@ -117,7 +117,7 @@ func (r *run) delete(ctx context.Context, it *item) bool {
 	return true
 }
 
-// unprotect takes off the finalizer that would keep the object for the sake of Pods that are to outlive it.
+// unprotect removes the finalizer that protects the object while Pods use it. The Pods outlive the object here.
 func (r *run) unprotect(ctx context.Context, it *item) error {
 	i := slices.Index(it.current.GetFinalizers(), it.Finalizer)
 	if it.Finalizer == "" || i < 0 {
@@ -135,7 +135,8 @@ func (r *run) unprotect(ctx context.Context, it *item) error {
 	return r.config.Client.Patch(ctx, empty(it, r.w.Owner.Namespace), client.RawPatch(types.JSONPatchType, raw))
 }
 
-// patchOf is the JSON patch with the changes; nil for none. Without a version, so that the scheduler may write the status meanwhile.
+// patchOf returns a JSON patch with the changes, or nil if there are none. It has no resourceVersion, so that status updates of
+// the scheduler cause no conflict.
 func patchOf(it *item, current client.Object) (client.Patch, error) {
 	list := changes(it, current.(*unstructured.Unstructured))
 	if len(list) == 0 {
@@ -145,7 +146,7 @@ func patchOf(it *item, current client.Object) (client.Patch, error) {
 	return client.RawPatch(types.JSONPatchType, raw), err
 }
 
-// changes are what makes the fields that are followed right.
+// changes returns the operations that repair the fields in Follow.
 func changes(it *item, current *unstructured.Unstructured) []jsonpatch.Operation {
 	if it.Absent {
 		return nil
@@ -165,7 +166,7 @@ func changes(it *item, current *unstructured.Unstructured) []jsonpatch.Operation
 	return list
 }
 
-// at returns what a JSON pointer points at.
+// at resolves a JSON pointer.
 func at(value any, pointer string) (any, bool) {
 	p, err := jsonpointer.New(pointer)
 	if err != nil {
@@ -175,7 +176,7 @@ func at(value any, pointer string) (any, bool) {
 	return found, err == nil
 }
 
-// same compares values, and amounts by what they mean: 1000m is 1.
+// same compares values. Quantities are compared by value: 1000m equals 1.
 func same(a, b any) bool {
 	if x, ok := a.(map[string]any); ok {
 		y, ok := b.(map[string]any)

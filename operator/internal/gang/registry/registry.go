@@ -10,12 +10,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang/yunikorn"
 )
 
-// OldSwitch is the scheduler that --enable-batch-scheduler stands for.
+// OldSwitch is the scheduler that --enable-batch-scheduler selects.
 const OldSwitch = volcano.Name
 
 var schedulers = []gang.Scheduler{volcano.Scheduler{}, yunikorn.Scheduler{}, schedulerplugins.Scheduler{}, kai.Scheduler{}}
 
-// Names are the values of --batch-scheduler.
+// Names returns the values of --batch-scheduler.
 func Names() []string {
 	var names []string
 	for _, s := range schedulers {
@@ -34,5 +34,5 @@ func Find(name string) gang.Scheduler {
 	return nil
 }
 
-// Kubernetes is the scheduler behind the feature gate KubernetesWAS, which has no name of its own in settings.
+// Kubernetes returns the scheduler behind the feature gate KubernetesWAS, which has no name of its own in settings.
 func Kubernetes() gang.Scheduler { return workloadaware.Scheduler{} }

@@ -1,5 +1,5 @@
-// Package schedulerplugins places Ray clusters by the coscheduling plugin of kubernetes-sigs/scheduler-plugins: a PodGroup
-// of the name of the cluster, which its Pods name in a label.
+// Package schedulerplugins supports the coscheduling plugin of kubernetes-sigs/scheduler-plugins. Pods refer by label to a
+// PodGroup with the name of the cluster.
 package schedulerplugins
 
 import (
@@ -12,7 +12,7 @@ import (
 const (
 	// Name is the value of --batch-scheduler.
 	Name = "scheduler-plugins"
-	// schedulerName is the name by which Pods ask for the scheduler: that of its chart.
+	// schedulerName is the schedulerName of Pods, as in the chart of the scheduler.
 	schedulerName = "scheduler-plugins-scheduler"
 	labelPodGroup = "scheduling.x-k8s.io/pod-group"
 )
@@ -41,7 +41,7 @@ func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 		Kind: podGroup,
 		Name: w.Owner.Name,
 		Spec: func(string) map[string]any { return spec },
-		// KubeRay 1.7 never changes them, so that a gang that was scaled down could not be placed again.
+		// KubeRay 1.7 never updates them, so a gang that was scaled down could not be scheduled again.
 		Follow: []string{"/spec/minMember", "/spec/minResources"},
 	}}}
 }

@@ -1,4 +1,4 @@
-// Package volcano places Ray clusters by Volcano: one PodGroup per RayCluster or RayJob, which its Pods name.
+// Package volcano supports Volcano: one PodGroup per RayCluster or RayJob, to which its Pods refer.
 package volcano
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang"
 )
 
-// Name is the value of --batch-scheduler, and the name by which Pods ask for the scheduler.
+// Name is the value of --batch-scheduler and the schedulerName of Pods.
 const Name = "volcano"
 
 // Annotations of Pods that Volcano reads.
@@ -30,20 +30,20 @@ type Scheduler struct{}
 // Name implements gang.Scheduler.
 func (Scheduler) Name() string { return Name }
 
-// Plan implements gang.Scheduler. A cluster of a RayJob has no PodGroup of its own: its Pods are in that of the job.
+// Plan implements gang.Scheduler. The cluster of a RayJob has no PodGroup of its own: its Pods belong to that of the job.
 func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 	if w.Job != "" {
 		return gang.Plan{}
 	}
 	amount := gang.Desired
 	if w.Autoscaling {
-		amount = gang.Least // the rest may come when there is room, or never
+		amount = gang.Least // further Pods may be scheduled later or never
 	}
 	spec := map[string]any{
 		"minMember":    w.Pods(amount),
 		"minResources": gang.Quantities(w.Resources(amount)),
 	}
-	// These three are kept as the labels say; without a label the field is Volcano's or the administrator's to choose.
+	// These three follow the labels; without a label, Volcano or the administrator chooses the value.
 	follow := []string{"/spec/minMember", "/spec/minResources"}
 	if queue := w.Owner.Labels[rayv1.LabelVolcanoQueueName]; queue != "" {
 		spec["queue"] = queue
@@ -72,15 +72,15 @@ func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 	}
 }
 
-// annotations are those of the owner, but for what kubectl apply keeps there: it describes another object.
+// annotations returns those of the owner without kubectl's last-applied annotation, which describes another object.
 func annotations(w *gang.Workload) map[string]string {
 	copied := maps.Clone(w.Owner.Annotations)
 	delete(copied, corev1.LastAppliedConfigAnnotation)
 	return copied
 }
 
-// networkTopology returns how far apart the Pods may be, nil if the user does not mind. The rules refuse a tier that is no
-// number, but an object can be older than the rules.
+// networkTopology returns the maximum distance between the Pods; nil if the user sets none. Validation rejects a tier that is not
+// a number, but stored objects may be older.
 func networkTopology(labels map[string]string) (map[string]any, []string) {
 	mode := labels[rayv1.LabelVolcanoNetworkTopologyMode]
 	if mode == "" {

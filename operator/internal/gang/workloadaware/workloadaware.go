@@ -1,5 +1,5 @@
-// Package workloadaware places Ray clusters by the scheduler of Kubernetes itself (workload-aware scheduling, feature gate
-// KubernetesWAS): a Workload and a PodGroup, which Pods name in spec.schedulingGroup.
+// Package workloadaware supports workload-aware scheduling by the Kubernetes scheduler (feature gate KubernetesWAS). Pods refer in
+// spec.schedulingGroup to a PodGroup, which belongs to a Workload.
 package workloadaware
 
 import (
@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// Name is how messages call the scheduler.
+	// Name is the name of the scheduler in messages.
 	Name = "kubernetes-was"
-	// schedulerName is the name by which Pods ask for the scheduler.
+	// schedulerName is the schedulerName of Pods.
 	schedulerName = corev1.DefaultSchedulerName
-	// templateName is the only template of a Workload, and the suffix of the PodGroup.
+	// templateName is the name of the only template of a Workload, and the suffix of the PodGroup.
 	templateName = "cluster"
-	// oldVersion is that of Kubernetes 1.36. It names the template differently and lets nobody change the size of a gang.
+	// oldVersion is the version of Kubernetes 1.36. It names the template differently, and the size of a gang is immutable.
 	oldVersion = "v1alpha2"
-	// protection keeps a PodGroup as long as there are Pods in it, which is too long when it is made again for them.
+	// protection is the finalizer that keeps a PodGroup while Pods use it. It has to be removed when the PodGroup is recreated for
+	// these Pods.
 	protection = "scheduling.k8s.io/podgroup-protection"
 )
 
@@ -29,16 +30,16 @@ var (
 	podGroup = gang.Kind{Group: "scheduling.k8s.io", Kind: "PodGroup", Versions: versions}
 )
 
-// Scheduler is that of Kubernetes.
+// Scheduler is the Kubernetes scheduler.
 type Scheduler struct{}
 
 // Name implements gang.Scheduler.
 func (Scheduler) Name() string { return Name }
 
-// Plan implements gang.Scheduler. A cluster that no longer asks for a gang gets rid of it.
+// Plan implements gang.Scheduler. It deletes the gang of a cluster that no longer requests one.
 func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 	if w.Owner.Kind != gang.KindRayCluster {
-		return gang.Plan{} // the cluster of a job is a gang if its own label says so
+		return gang.Plan{} // the cluster of a job is a gang if its own label requests it
 	}
 	objects := []gang.Object{workloadOf(w), podGroupOf(w)}
 	if inGang(w) {
@@ -55,7 +56,7 @@ func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 	return p
 }
 
-// inGang: unlike the other schedulers this one looks at the value of the label, as KubeRay 1.7 does.
+// inGang reports whether the workload is a gang. Unlike the other schedulers it uses the value of the label, as KubeRay 1.7 does.
 func inGang(w *gang.Workload) bool {
 	return w.Owner.Kind == gang.KindRayCluster && w.SaysGang() && !w.Autoscaling
 }
@@ -108,7 +109,7 @@ func fixed(version string) bool { return version == oldVersion }
 
 func podGroupName(w *gang.Workload) string { return w.Owner.Name + "-" + templateName }
 
-// Decorate implements gang.Scheduler. Pods of clusters that are no gang are left as they are.
+// Decorate implements gang.Scheduler. Pods of clusters without a gang stay unchanged.
 func (Scheduler) Decorate(w *gang.Workload, _ string, _ *metav1.ObjectMeta, spec *corev1.PodSpec) {
 	if spec == nil || !inGang(w) {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang"
 )
 
-// taskGroup is one kind of Pods, in the form that YuniKorn reads.
+// taskGroup is a set of equal Pods, in YuniKorn's JSON format.
 type taskGroup struct {
 	Name         string              `json:"name"`
 	MinMember    int64               `json:"minMember"`
@@ -19,8 +19,8 @@ type taskGroup struct {
 	Affinity     *corev1.Affinity    `json:"affinity,omitempty"`
 }
 
-// taskGroups describes all members: YuniKorn holds room for the smallest number of Pods of each before it starts any. A
-// suspended group is left out, or YuniKorn would wait for Pods that do not come.
+// taskGroups returns the task groups of all members. YuniKorn reserves room for the minimum number of Pods of each before it
+// starts any. Suspended groups are left out, because YuniKorn would wait for their Pods.
 func taskGroups(w *gang.Workload) string {
 	var groups []taskGroup
 	for i := range w.Members {
@@ -33,7 +33,7 @@ func taskGroups(w *gang.Workload) string {
 	}
 	text, err := json.Marshal(groups)
 	if err != nil {
-		return "" // these types cannot fail to be encoded
+		return "" // these types can always be encoded
 	}
 	return string(text)
 }

@@ -1,4 +1,4 @@
-// Package yunikorn places Ray clusters by Apache YuniKorn, which takes all it needs from labels and annotations of Pods.
+// Package yunikorn supports Apache YuniKorn, which reads only labels and annotations of Pods.
 package yunikorn
 
 import (
@@ -9,16 +9,16 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang"
 )
 
-// Name is the value of --batch-scheduler, and the name by which Pods ask for the scheduler.
+// Name is the value of --batch-scheduler and the schedulerName of Pods.
 const Name = "yunikorn"
 
-// Labels of Pods that YuniKorn reads: the names of old, which every version of it understands.
+// Labels of Pods that YuniKorn reads: the old names, which all its versions support.
 const (
 	labelApplication = "applicationId"
 	labelQueue       = "queue"
 )
 
-// Scheduler is YuniKorn.
+// Scheduler is the YuniKorn scheduler.
 type Scheduler struct{}
 
 // Name implements gang.Scheduler.

@@ -61,7 +61,7 @@ func TestReadModifyWriteLosesNothing(t *testing.T) {
 	}
 }
 
-// TestStrippedAnnotationOfPreservedFields: a client that strips the stash destroys nothing, and is told.
+// TestStrippedAnnotationOfPreservedFields: a client that removes the annotation loses no fields, and gets a warning.
 func TestStrippedAnnotationOfPreservedFields(t *testing.T) {
 	c := connect(t)
 	ns := newNamespace(t)

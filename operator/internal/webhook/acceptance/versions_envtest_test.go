@@ -109,7 +109,7 @@ func TestMigration(t *testing.T) {
 				break
 			}
 		}
-		// Whoever learns late that v1 is to be stored writes v1alpha1 for a moment.
+		// An API server that learns late that v1 is the storage version still writes v1alpha1 for a moment.
 		if got := stored(t, "rayclusters", ns, last); got["apiVersion"] != "ray.io/v1" {
 			return fmt.Errorf("stored as %v", got["apiVersion"])
 		}

@@ -1,5 +1,5 @@
-// Package certs keeps the serving certificate of the webhooks in order in clusters without cert-manager: it makes a CA
-// and a certificate, stores them in one Secret, tells the API server about the CA, and renews all of it in time. The work
-// is done by open-policy-agent/cert-controller; what is added here is that a new CA does not replace the old one at once, and that
-// a Secret that is deleted is created anew.
+// Package certs manages the serving certificate of the webhooks in clusters without cert-manager. It creates a CA and a
+// certificate, stores them in one Secret, configures the CA in the API server, and renews all of it in time.
+// open-policy-agent/cert-controller does most of the work. This package adds that a new CA does not replace the old one at once,
+// and that a deleted Secret is recreated.
 package certs

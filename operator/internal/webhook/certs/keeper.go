@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// caKey is the entry of the Secret that the rotator puts into the webhook configurations as it is.
+// caKey is the key of the Secret whose value the rotator copies into the webhook configurations.
 const caKey = "ca.crt"
 
-// managerOf is a manager whose client is another.
+// managerOf is a manager with another client.
 type managerOf struct {
 	manager.Manager
 	client client.Client
@@ -29,19 +29,19 @@ type managerOf struct {
 
 func (m managerOf) GetClient() client.Client { return m.client }
 
-// keeper is the client of the rotator. It writes the Secret with the CA that was there before appended to the new one: the
-// API server learns about a new CA within a second, while a replica serves the old certificate until its kubelet has brought
-// the new one, a minute or two later; in between both must be good.
+// keeper is the client of the rotator. It writes the Secret with the previous CA appended to the new one. The API server learns
+// about a new CA within a second, while a replica serves the old certificate for a minute or two, until its kubelet has updated
+// the files. Both CAs must be valid in between.
 type keeper struct {
 	client.Client
 	live client.Reader
 	key  types.NamespacedName
-	// ended is closed when the operator ends. The rotator's own contexts do not know.
+	// ended is closed when the operator ends. The rotator's own contexts do not reflect that.
 	ended <-chan struct{}
 }
 
-// Update implements client.Writer. It leaves out what changes nothing: of a CRD the API server would compile all CEL to find
-// that out, which takes it seconds, for every replica that starts.
+// Update implements client.Writer. It skips updates without changes: for a CRD, the API server would compile all CEL rules to
+// detect that, which takes seconds for every replica that starts.
 func (k *keeper) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -69,7 +69,7 @@ func (k *keeper) keepPredecessor(ctx context.Context, secret *corev1.Secret) err
 	}
 	previous := before.Data[caKey]
 	if len(previous) == 0 {
-		// A Secret that was deleted took its CA along, and replicas still serve a certificate of it.
+		// A deleted Secret took its CA along, while replicas still serve a certificate of that CA.
 		var err error
 		if previous, err = k.trusted(ctx); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (k *keeper) keepPredecessor(ctx context.Context, secret *corev1.Secret) err
 	return nil
 }
 
-// trusted is the CA that the API server knows for conversions, which no failure policy excuses; nil if it knows none.
+// trusted returns the CA that the API server uses for conversions, to which no failure policy applies; nil if there is none.
 func (k *keeper) trusted(ctx context.Context) ([]byte, error) {
 	crd := &unstructured.Unstructured{}
 	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -99,7 +99,7 @@ func (k *keeper) trusted(ctx context.Context) ([]byte, error) {
 	return bundle, nil
 }
 
-// upToDate reports whether a CRD or webhook configuration has the CA already.
+// upToDate reports whether a CRD or webhook configuration already has the CA.
 func (k *keeper) upToDate(ctx context.Context, wanted *unstructured.Unstructured) bool {
 	found := &unstructured.Unstructured{}
 	found.SetGroupVersionKind(wanted.GroupVersionKind())
@@ -109,13 +109,13 @@ func (k *keeper) upToDate(ctx context.Context, wanted *unstructured.Unstructured
 	return reflect.DeepEqual(wanted.Object["spec"], found.Object["spec"]) && reflect.DeepEqual(wanted.Object["webhooks"], found.Object["webhooks"])
 }
 
-// withPredecessor returns the first certificate of now, and after it the first of before if that is another one. Older
-// ones go: their certificates have long been renewed.
+// withPredecessor returns the first certificate of now, followed by the first one of before if it differs. Older ones are dropped,
+// because their certificates were renewed long ago.
 func withPredecessor(now, before []byte) []byte {
 	current, rest := pem.Decode(now)
 	previous, _ := pem.Decode(before)
 	if current == nil || previous == nil || bytes.Equal(current.Bytes, previous.Bytes) {
-		return now // the certificate was renewed with the same CA; now holds its predecessor already
+		return now // renewed with the same CA; now already contains the predecessor
 	}
 	if next, _ := pem.Decode(rest); next != nil {
 		return now

@@ -14,35 +14,35 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// CRDs are those whose conversion calls the webhook.
+// CRDs are the CRDs whose conversion calls the webhook.
 var CRDs = []string{"rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io"}
 
-// Options say where certificates are kept and who has to know the CA. All names are required.
+// Options configure where certificates are stored and which objects need the CA. All names are required.
 type Options struct {
-	// Namespace is that of the Secret and of the Service.
+	// Namespace is the namespace of the Secret and the Service.
 	Namespace string
-	// Secret is mounted at Dir. It is created when there is none, and again when it is deleted.
+	// Secret is mounted at Dir. It is created if it is missing.
 	Secret string
 	Dir    string
-	// Service is the name that the API server calls.
+	// Service is the name of the webhook Service.
 	Service string
 	// ValidatingConfiguration and MutatingConfiguration are names of webhook configurations.
 	ValidatingConfiguration, MutatingConfiguration string
 
 	// CALifetime, Lifetime and RenewBefore are for tests; 0 means 10 years, 1 year and 90 days.
 	CALifetime, Lifetime, RenewBefore time.Duration
-	// CheckEvery is how often the certificate is looked at; 0 means every 12 hours.
+	// CheckEvery is the interval of checks of the certificate; 0 means 12 hours.
 	CheckEvery time.Duration
 }
 
-// fieldOwner is the manager of the fields that are written here.
+// fieldOwner is the field manager of this package's writes.
 const fieldOwner = "raygate-operator-certificates"
 
-// The rights below are in operator/config/components/self-managed, not in the ClusterRole of every installation.
+// The permissions for this package are in operator/config/components/self-managed, not in the ClusterRole of every installation.
 
-// Add makes the manager look after the certificate until ctx ends. The channel is closed when there is one in Dir and the API server
-// has been told its CA, which is looked for after a second, then at intervals that double. Every replica does the work; the Secret is
-// the truth, and whoever comes second finds nothing to do.
+// Add makes the manager maintain the certificate until ctx ends. The channel is closed when a certificate is in Dir and its CA is
+// configured in the API server. That is checked after a second, then at intervals that double. Every replica does this; they share
+// the Secret, so only the first one has to change anything.
 func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
 	host := fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) // which the API server calls
@@ -80,8 +80,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 	return done, nil
 }
 
-// NewExpiryCollector returns a collector that tells when the certificate that is served from dir ends, so that an alert can come
-// before the day. It reads it at every scrape; without one it collects nothing.
+// NewExpiryCollector returns a collector for the expiry of the certificate in dir, for alerts. It reads the certificate at every
+// scrape; without one it collects nothing.
 func NewExpiryCollector(dir string) prometheus.Collector {
 	desc := prometheus.NewDesc("raygate_webhook_certificate_expiry_timestamp_seconds",
 		"When the serving certificate of the webhooks ends, in seconds since the epoch.", nil, nil)

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// creator creates the Secret where there is none. The rotator only fills one in: without a Secret it ends the process when it starts,
-// and does nothing later.
+// creator creates the Secret if it is missing. The rotator only fills an existing one: without a Secret it ends the process at
+// start, and later does nothing.
 type creator struct {
 	client client.Writer
 	live   client.Reader
@@ -54,7 +54,7 @@ func (c *creator) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile
 	return reconcile.Result{}, c.ensure(ctx)
 }
 
-// watch calls Reconcile when the Secret is deleted. It watches that one Secret, whatever the manager's cache leaves out.
+// watch calls Reconcile when the Secret is deleted. It watches only this Secret, regardless of the manager's cache.
 func (c *creator) watch(mgr ctrl.Manager) error {
 	one := cache.ByObject{Namespaces: map[string]cache.Config{
 		c.key.Namespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, c.key.Name)},

@@ -1,7 +1,7 @@
-// Package deviceadmission answers the API server's calls about Pods that ask for shared accelerators. One webhook completes what the user left
-// out, by the registry of package pkg/devices; it decides nothing about quotas. The other looks at the finished Pod: whether what must hold does,
-// and whether it fits the quotas of its namespace.
+// Package deviceadmission serves the webhooks for Pods that request shared accelerators. The mutating webhook completes the Pod
+// according to the registry of package pkg/devices; it does not check quotas. The validating webhook checks the finished Pod
+// against the rules and against the quotas of its namespace.
 //
-// It is an adapter: what a Pod needs is computed in pkg/devices/plan. Unlike the webhooks for Ray objects a fault of ours is a failed call, so that
-// the failure policy of the registration decides, and not this program.
+// The package is an adapter: pkg/devices/plan computes what a Pod needs. Unlike in the webhooks for Ray objects, an internal error
+// fails the call, so that the failure policy of the registration decides.
 package deviceadmission

@@ -22,16 +22,16 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// Outcomes are a label of the metrics.
+// Outcomes are values of a metric label.
 const (
-	outcomeNothing = "nothing" // no device, or nothing to do
+	outcomeNothing = "nothing" // no device, or no change needed
 	outcomePatched = "patched"
 	outcomeAllowed = "allowed"
 	outcomeDenied  = "denied"
-	outcomeFailed  = "failed" // the call, by a fault of ours
+	outcomeFailed  = "failed" // an internal error failed the call
 )
 
-// answer is a response on its way to the metrics and the API server.
+// answer is a response with its values for the metrics and the log.
 type answer struct {
 	admission.Response
 	failure         error // why there is no response; nil if there is one
@@ -40,8 +40,8 @@ type answer struct {
 	pod             plan.Identity // for the log
 }
 
-// hook is one of the webhooks. It is no admission.Handler: their answers are well-formed, and thus final whatever the failure policy says.
-// Without a verdict the call has to fail.
+// hook is one of the webhooks. It is not an admission.Handler, because such a handler always answers, so the failure policy never
+// applies. Without a verdict the call has to fail.
 type hook struct {
 	name     string
 	registry Registry
@@ -82,7 +82,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recovered makes a failed call of a panic.
+// recovered turns a panic into a failed call.
 func (h *hook) recovered(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -97,7 +97,7 @@ func (h *hook) recovered(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "internal error, correlation id "+string(id), http.StatusInternalServerError)
 }
 
-// maxReview is above what the API server takes of a client, for an object and its predecessor.
+// maxReview is above the API server's limit for a request with an object and its old version, in bytes.
 const maxReview = 8 << 20
 
 func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionReview, error) {
@@ -149,12 +149,12 @@ func allowed(outcome string, warnings ...string) answer {
 	return answer{outcome: outcome, Response: admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Warnings: clipped}}}
 }
 
-// undecodable answers about what is no Pod.
+// undecodable returns the answer for a body that is not a Pod.
 func undecodable(err error) answer {
 	return answer{Response: admission.Errored(http.StatusBadRequest, err), outcome: outcomeDenied, reason: "undecodable"}
 }
 
-// refused answers with all problems, a line each: 422 for what is wrong in itself, 403 if only policies are against it.
+// refused returns the answer with all problems, one per line: 422 for an invalid Pod, 403 if only policies forbid it.
 func refused(r *plan.Result) answer {
 	code, reason := int32(http.StatusForbidden), metav1.StatusReasonForbidden
 	lines := make([]string, len(r.Problems))
@@ -174,10 +174,10 @@ func denied(code int32, reason metav1.StatusReason, message string, r *plan.Resu
 	return a
 }
 
-// maxMessage bounds what a Pod of very many containers makes of itself in answers and in the log.
+// maxMessage limits the text about a Pod with very many containers in answers and logs, in bytes.
 const maxMessage = 16 << 10
 
-// unanswered makes a failed call of this one.
+// unanswered returns an answer that fails the call.
 func unanswered(err error) answer {
 	return answer{failure: err, outcome: outcomeFailed, reason: "unavailable"}
 }

@@ -50,12 +50,12 @@ func NewMetrics() *Metrics {
 	}
 }
 
-// Collectors are what is to be registered.
+// Collectors returns the collectors to register.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.requests, m.duration, m.patches, m.panics, m.reloads, m.info, m.quota}
 }
 
-// Reloaded counts a change of the registry file. The hash is that of the registry in use.
+// Reloaded counts a change of the registry file. hash is that of the registry in use.
 func (m *Metrics) Reloaded(hash string, err error) {
 	if err != nil {
 		m.reloads.WithLabelValues("failure").Inc()
@@ -65,14 +65,14 @@ func (m *Metrics) Reloaded(hash string, err error) {
 	m.InUse(hash)
 }
 
-// InUse notes the registry in use.
+// InUse records the registry in use.
 func (m *Metrics) InUse(hash string) {
 	m.info.Reset()
 	m.info.WithLabelValues(hash).Set(1)
 }
 
 func (m *Metrics) answered(webhook string, a *answer, took time.Duration) {
-	vendors := strings.Join(a.vendors, ",") // names of the registry, which are few
+	vendors := strings.Join(a.vendors, ",") // names in the registry, which are few
 	m.requests.WithLabelValues(webhook, a.outcome, a.reason, vendors).Inc()
 	m.duration.WithLabelValues(webhook).Observe(took.Seconds())
 	for _, op := range a.Patches {
@@ -80,7 +80,7 @@ func (m *Metrics) answered(webhook string, a *answer, took time.Duration) {
 	}
 }
 
-// kindOf is what a path of a patch changes.
+// kindOf returns the kind of field that a patch path changes.
 func kindOf(path string) string {
 	for _, kind := range []string{"resources", "env", "annotations", "runtimeClassName", "schedulerName"} {
 		if strings.Contains(path+"/", "/"+kind+"/") {

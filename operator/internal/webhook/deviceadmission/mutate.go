@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// complete answers with what the Pod lacks.
+// complete returns a patch with the missing fields of the Pod.
 func complete(_ context.Context, req admission.Request, program *plan.Program) answer {
 	pod, err := plan.FromJSON(req.Object.Raw)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestQuotaOfTwoReplicasStrict(t *testing.T) {
 	if !strings.Contains(refusal.Error(), "hard 8192 MiB, exceeds by 4096 MiB") {
 		t.Errorf("refusal %v", refusal)
 	}
-	// What is gone takes nothing, though the ledger has it for some time.
+	// A deleted Pod counts nothing, although the ledger has its record for some time.
 	w.remove(admitted[0])
 	w.Eventually("what a deleted Pod took to come back in both replicas", func() bool {
 		first, second := w.admits(asks), w.admits(asks) // by turns

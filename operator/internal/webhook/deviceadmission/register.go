@@ -12,7 +12,7 @@ const (
 	ValidatePath = "/validate-core-v1-pod-devices"
 )
 
-// Registry is the one of now. Each call asks once.
+// Registry provides the current registry. Each call reads it once.
 type Registry interface{ Program() *plan.Program }
 
 // Registrar is the part of a webhook server that Register needs.
@@ -20,7 +20,7 @@ type Registrar interface {
 	Register(path string, hook http.Handler)
 }
 
-// Register puts the webhooks on the server. Without a quota the second checks what must hold of every Pod, and nothing else.
+// Register registers the webhooks. Without a quota, the validating webhook checks only the rules for every Pod.
 func Register(server Registrar, registry Registry, quota Quota, m *Metrics) {
 	v := &validator{quota: quota, metrics: m}
 	server.Register(MutatePath, &hook{name: "mutate", registry: registry, metrics: m, handle: complete})

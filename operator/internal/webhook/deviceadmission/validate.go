@@ -16,21 +16,21 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// Quota says whether Pods fit.
+// Quota decides whether Pods fit.
 type Quota interface {
 	// Ready reports whether all Pods and quotas are known.
 	Ready() bool
-	// Check gives a verdict, or an error if there is none.
+	// Check returns a verdict, or an error if there is none.
 	Check(ctx context.Context, p *plan.Program, pod *corev1.Pod, d *plan.Demand, reserve bool) (devicequota.Verdict, error)
 }
 
-// validator looks at Pods as they will be stored.
+// validator checks Pods in their final form.
 type validator struct {
-	quota   Quota // nil means that there is none
+	quota   Quota // nil without quotas
 	metrics *Metrics
 }
 
-// ready keeps a replica that does not know what is used from admitting anything.
+// ready keeps a replica that does not know the current usage from admitting Pods.
 func (v *validator) ready() error {
 	if v.quota == nil || v.quota.Ready() {
 		return nil
@@ -51,7 +51,7 @@ func (v *validator) handle(ctx context.Context, req admission.Request, program *
 func (v *validator) check(ctx context.Context, req admission.Request, program *plan.Program, pod *corev1.Pod) answer {
 	r := program.Plan(plan.FromPod(pod.Annotations, &pod.Spec).WithLabels(pod.Labels))
 	if r.Refused() {
-		r.Warnings = nil // the other webhook gave them
+		r.Warnings = nil // the mutating webhook has returned them
 		return refused(r)
 	}
 	if text := program.ForbidsOptOut(req.Namespace, pod.Labels); text != "" && len(r.Devices) > 0 {
@@ -63,7 +63,7 @@ func (v *validator) check(ctx context.Context, req admission.Request, program *p
 	}
 	pod.Namespace = req.Namespace
 	if pod.UID == "" {
-		pod.UID = req.UID // an API server that asks before it has given one
+		pod.UID = req.UID // for an API server that calls before it assigns a UID
 	}
 	dryRun := req.DryRun != nil && *req.DryRun
 	verdict, err := v.quota.Check(ctx, program, pod, &r.Demand, !dryRun)

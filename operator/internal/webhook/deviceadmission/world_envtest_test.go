@@ -207,7 +207,7 @@ func (w *world) register(edit func(map[string]any)) {
 		path := hook["clientConfig"].(map[string]any)["service"].(map[string]any)["path"].(string)
 		hook["clientConfig"] = w.clientConfig(path)
 		hook["namespaceSelector"].(map[string]any)["matchLabels"] = map[string]any{"kubernetes.io/metadata.name": w.Namespace}
-		hook["failurePolicy"] = "Fail" // a fault of ours must not look like a Pod that needs nothing
+		hook["failurePolicy"] = "Fail" // an internal error must not look like a Pod that needs nothing
 		if edit != nil {
 			edit(hook)
 		}

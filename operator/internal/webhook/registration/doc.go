@@ -1,7 +1,7 @@
-// Package registration puts the registrations of device admission back when somebody changes or deletes them: without them Pods with devices pass
-// uncompleted and uncounted, and nobody notices.
+// Package registration restores the webhook configurations of device admission if they are changed or deleted. Without them, Pods
+// with devices would pass unchanged and uncounted, and nobody would notice.
 //
-// What was installed is the manifest of the component, which the operator carries, for the scope that the configuration is annotated with. So the one
-// who installs decides, and the operator never undoes an upgrade: without the annotation it leaves a configuration alone. What it did not write, such as
-// webhooks, match conditions and expressions of namespaces of others, stays.
+// The wanted state is the manifest of the component, which is embedded in the operator, for the scope in the annotation of the
+// configuration. A configuration without the annotation is left alone, so installers decide and the operator never undoes an
+// upgrade. Other values, such as webhooks, match conditions and namespace expressions of other owners, stay.
 package registration

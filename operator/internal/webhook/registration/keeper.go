@@ -17,45 +17,45 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// Kinds of webhooks.
+// Kinds of webhook configurations.
 const (
 	mutating   = "mutating"
 	validating = "validating"
 )
 
-// fieldOwner is the manager of the fields that are written here.
+// fieldOwner is the field manager of this package's writes.
 const fieldOwner = "raygate-operator-registrations"
 
-// Keeper looks at the webhook configurations, and puts back what was changed. It asks the API server each time and watches nothing: the rights can be
-// limited to two names, and an operator without them goes on to work. All fields are required.
+// Keeper checks the webhook configurations and restores what was changed. It reads from the API server and uses no watch, so that
+// its permissions can be limited to two names. An operator without these permissions still works. All fields are required.
 type Keeper struct {
 	Reader client.Reader
 	Writer client.Writer
-	// Registry says whether Pods without devices matter.
+	// Registry provides the program, which decides whether Pods without devices matter.
 	Registry interface{ Program() *plan.Program }
-	// Namespace is that of the operator and of its Service.
+	// Namespace is the namespace of the operator and its Service.
 	Namespace string
 	// Mutating and Validating are the names of the configurations.
 	Mutating, Validating string
-	// Every is how often it looks. What was deleted is created anew when it is missing for the second time, so that an operator that is being removed
-	// leaves nothing behind.
+	// Every is the interval of checks. A deleted configuration is recreated when it is missing for the second time, so that an
+	// uninstalled operator leaves nothing behind.
 	Every time.Duration
 	Clock clock.WithTicker
 
 	kept [2]kept
 }
 
-// kept is what is known of one configuration.
+// kept is the state of one configuration.
 type kept struct {
-	last    *unstructured.Unstructured // as it was last seen, nil if it never was or is to be left alone
+	last    *unstructured.Unstructured // last seen version; nil if never seen or not managed
 	missing bool
 	failure string
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: one replica is enough, and others do no harm.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: one replica is enough.
 func (*Keeper) NeedLeaderElection() bool { return true }
 
-// Start looks until the context ends. It implements manager.Runnable.
+// Start checks until the context ends. It implements manager.Runnable.
 func (k *Keeper) Start(ctx context.Context) error {
 	ticker := k.Clock.NewTicker(k.Every)
 	defer ticker.Stop()
@@ -73,13 +73,13 @@ func (k *Keeper) look(ctx context.Context) {
 	for i, kind := range []string{mutating, validating} {
 		err := k.keep(ctx, kind, &k.kept[i])
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || ctx.Err() != nil {
-			continue // somebody was faster, and is looked at the next time
+			continue // another client was faster; check again next time
 		}
 		text := ""
 		if err != nil {
 			text = err.Error()
 		}
-		if text != "" && text != k.kept[i].failure { // once, not each time
+		if text != "" && text != k.kept[i].failure { // log each failure once
 			klog.FromContext(ctx).Error(err, "The registration of device admission is not kept", "kind", kind)
 		}
 		k.kept[i].failure = text
@@ -115,7 +115,7 @@ func (k *Keeper) keep(ctx context.Context, kind string, state *kept) error {
 	return nil
 }
 
-// recreate creates a deleted configuration as it last was, with the webhooks, labels and annotations of everybody.
+// recreate creates a deleted configuration from its last version, with all webhooks, labels and annotations.
 func (k *Keeper) recreate(ctx context.Context, state *kept) error {
 	if state.last == nil {
 		return nil
@@ -137,7 +137,8 @@ func (k *Keeper) recreate(ctx context.Context, state *kept) error {
 	return nil
 }
 
-// restored is the configuration with the webhook put back, nil if it is as it should be. Last is the configuration as it was before, if that is known.
+// restored returns the configuration with the operator's webhook restored, or nil if nothing differs. last is the previous
+// version, if it is known.
 func (k *Keeper) restored(kind string, is, last *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	want, err := wanted(kind, k.Namespace, is.GetAnnotations(), k.Registry.Program().SetsAbsentEnv())
 	if err != nil {

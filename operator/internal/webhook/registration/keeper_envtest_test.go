@@ -158,7 +158,8 @@ func (r *reads) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 	return r.Reader.Get(ctx, key, o, opts...)
 }
 
-// TestPutBack: whoever changes or deletes a registration gets it back, with two replicas at work that do not fight; what others have added stays.
+// TestPutBack: a registration that a client changes or deletes is restored, by two replicas that do not compete. Additions of
+// others stay.
 func TestPutBack(t *testing.T) {
 	env := controlPlane.Env(t)
 	w := env.World(t, "registrations-")

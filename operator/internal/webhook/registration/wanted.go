@@ -13,9 +13,9 @@ import (
 
 // Annotations of a webhook configuration.
 const (
-	// AnnotationScope says which Pods device admission looks at: RayPods, Labelled or All. Without it the configuration is left alone.
+	// AnnotationScope selects the Pods for device admission: RayPods, Labelled or All. Without it the configuration is not managed.
 	AnnotationScope = "devices.ray.io/scope"
-	// AnnotationFailurePolicy is the failure policy of the webhook that checks Pods; without it that is Fail, and Ignore for the scope All.
+	// AnnotationFailurePolicy is the failure policy of the validating webhook. The default is Fail, and Ignore for the scope All.
 	AnnotationFailurePolicy = "devices.ray.io/failure-policy"
 )
 
@@ -28,11 +28,11 @@ const (
 
 const (
 	labelEnabled = "devices.ray.io/enabled"
-	// conditionAsks leaves out Pods without an extended resource, which a registry with variables for them has to see.
+	// conditionAsks excludes Pods without an extended resource. A registry that sets variables in such Pods needs them too.
 	conditionAsks = "asks-for-an-extended-resource"
 )
 
-// wanted is the webhook of the kind for a configuration with these annotations. With every, it is called for Pods without devices, too.
+// wanted returns the webhook of the kind for a configuration with these annotations. every includes Pods without devices.
 func wanted(kind, namespace string, annotations map[string]string, every bool) (map[string]any, error) {
 	w, err := config.DeviceWebhook(kind, namespace)
 	if err != nil {
@@ -71,12 +71,12 @@ func wanted(kind, namespace string, annotations map[string]string, every bool) (
 	return w, nil
 }
 
-// restored is the webhook as it is with what is wanted put back; same reports whether there was nothing to do. What others have added stays.
+// restored returns the webhook with the wanted fields restored; same reports whether nothing differs. Additions of others stay.
 func restored(is, want map[string]any) (out map[string]any, same bool) {
 	out = maps.Clone(is)
 	for field, value := range want {
 		switch field {
-		case "clientConfig": // the CA is of those who keep the certificate, and an address that is no Service of who has set it
+		case "clientConfig": // other controllers manage the CA; an address that is not a Service was set by a user
 			c, _ := is[field].(map[string]any)
 			if c["service"] == nil {
 				continue
@@ -100,7 +100,7 @@ func restored(is, want map[string]any) (out map[string]any, same bool) {
 	return out, equality.Semantic.DeepEqual(is, out)
 }
 
-// withService is the client configuration with the address put back, but for the port.
+// withService returns the client configuration with the wanted address and the current port.
 func withService(is, want map[string]any) map[string]any {
 	out, service := maps.Clone(is), maps.Clone(want)
 	if there, ok := is["service"].(map[string]any); ok && there["port"] != nil {
@@ -110,7 +110,7 @@ func withService(is, want map[string]any) map[string]any {
 	return out
 }
 
-// together are the items of the first list and those of the second that it lacks.
+// together returns the items of the first list and those of the second that it lacks.
 func together(is, want []any) []any {
 	out := slices.Clone(is)
 	for _, w := range want {
@@ -121,7 +121,7 @@ func together(is, want []any) []any {
 	return out
 }
 
-// inOrder is the first list if both have the same items, since their order means nothing.
+// inOrder returns the first list if both have the same items, since their order is irrelevant.
 func inOrder(is, want []any) []any {
 	if len(is) == len(want) && len(together(is, want)) == len(is) {
 		return is
@@ -129,7 +129,7 @@ func inOrder(is, want []any) []any {
 	return want
 }
 
-// items is the list in a field of the object, or the value itself without a field.
+// items returns the list in a field of the object, or in the value itself if it is not an object.
 func items(value any, field string) []any {
 	if m, ok := value.(map[string]any); ok {
 		value = m[field]
