@@ -2,6 +2,6 @@
 // checks what its request says, in the order of KubeRay's API server but all of it at once, lets model/v1 make the object, and hands that on. There is
 // no request to Kubernetes per item of a list: events are part of what is read by its name, and not of lists.
 //
-// Everything that a caller may see is shown, whoever made it. Lists leave out the clusters that the operator keeps for a RayJob or a RayService: who
-// cleans up by a list must not take those away.
+// All objects that a caller may see are shown, whoever created them. Lists leave out the clusters that the operator keeps for a RayJob or a
+// RayService, because clients that clean up by a list must not delete those.
 package v1
