@@ -59,7 +59,7 @@ func withRequestID(req proto.Message) proto.Message {
 	return req
 }
 
-// mayRetry tells whether a call that failed may be made again.
+// mayRetry reports whether a failed call may be repeated.
 func mayRetry(p *Problem, method string, req any) bool {
 	switch p.Code {
 	case codes.ResourceExhausted:
@@ -70,7 +70,7 @@ func mayRetry(p *Problem, method string, req any) bool {
 	return false
 }
 
-// isRepeatable tells whether a call whose answer was lost may be made again.
+// isRepeatable reports whether a call whose answer was lost may be repeated.
 func isRepeatable(method string, req any) bool {
 	verb := method[strings.LastIndexByte(method, '/')+1:]
 	for _, prefix := range repeatable {
@@ -85,7 +85,7 @@ func isRepeatable(method string, req any) bool {
 	if create, ok := m.(*raygatev2.CreateSubmissionRequest); ok {
 		return create.GetSubmission().GetSubmissionId() != "" // Ray takes an id once
 	}
-	// What has an id is done once; a deletion by name alone might hit an object that was made since.
+	// Requests with an id are idempotent. A deletion by name alone is not: it could delete an object created later.
 	for _, id := range []protoreflect.Name{"request_id", "uid"} {
 		if fd := m.ProtoReflect().Descriptor().Fields().ByName(id); fd != nil && m.ProtoReflect().Has(fd) {
 			return true

@@ -32,7 +32,7 @@ type Event[T any] struct {
 	Type string
 	// Object of Added, Modified and Deleted; the last version of a deleted one.
 	Object T
-	// Token with which another watch goes on behind this event.
+	// Token resumes a watch after this event.
 	Token string
 	// Stale is how long the gateway has had no contact with the Kubernetes API server, in a Heartbeat.
 	Stale time.Duration
@@ -54,8 +54,9 @@ type WatchOptions struct {
 	OnReconnect func(err error)
 }
 
-// Watch returns the objects there are and then each change of them, until ctx ends or the loop is left. When the stream ends, by the gateway's going
-// away, its age or a slow reader, another goes on behind the last event. An error ends the watch: the last pair holds it.
+// Watch returns the existing objects and then each change, until ctx ends or the loop is left. If the stream ends because of a gateway
+// shutdown, its age or a slow reader, Watch opens another one and continues after the last event. An error ends the watch and is in the
+// last pair.
 func (m *Messages) Watch(ctx context.Context, o WatchOptions) iter.Seq2[Event[proto.Message], error] {
 	return func(yield func(Event[proto.Message], error) bool) {
 		w := &watch{m: m, o: o, token: o.ResumeToken, yield: yield}
@@ -111,7 +112,7 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// passes tells whether the end of a stream is not the end of the watch.
+// passes reports whether the watch continues after this end of a stream.
 func passes(p *Problem, err error) bool {
 	return errors.Is(err, io.EOF) || p.Code == codes.Unavailable || p.Code == codes.ResourceExhausted
 }

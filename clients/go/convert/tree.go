@@ -28,7 +28,7 @@ func treeOf(m protoreflect.Message) map[string]any {
 	return tree
 }
 
-// always tells whether a field is shown when it is empty.
+// always reports whether a field is shown even when it is empty.
 func always(fd protoreflect.FieldDescriptor) bool {
 	if fd.HasPresence() || fd.Cardinality() == protoreflect.Repeated {
 		return false
