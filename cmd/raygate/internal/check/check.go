@@ -56,9 +56,9 @@ type Finding struct {
 
 // Result is the verdict on one document.
 type Result struct {
-	// Checked tells whether the rules for Ray objects were applied.
+	// Checked reports whether the rules for Ray objects were applied.
 	Checked bool
-	// Unreadable tells that the document is no YAML or JSON at all.
+	// Unreadable reports that the document is not valid YAML or JSON.
 	Unreadable bool
 	Findings   []Finding
 }
@@ -69,15 +69,15 @@ var Version = rayv1.GroupVersion.String()
 // oldVersion is served for old clients, of the kinds that are older than v1.
 const oldVersion = "v1alpha1"
 
-// Header is what a document says of itself. Kind is empty when it is no object of Ray that can be read on; the findings say why.
+// Header is the identity of an object. Kind is empty if the document cannot be read as a Ray object; the findings give the reason.
 type Header struct {
 	Kind, Namespace, Name string
-	// Unreadable tells that the document is no YAML or JSON at all.
+	// Unreadable reports that the document is not valid YAML or JSON.
 	Unreadable bool
 	Findings   []Finding
 }
 
-// Document checks one document. It never fails: whatever is wrong is a finding. Without devices nothing is said of device admission.
+// Document checks one document. It never fails: each problem is a finding. If devices is nil, device admission is not checked.
 func Document(doc manifest.Document, o validation.Options, devices *Devices) Result {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {
@@ -109,7 +109,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 		r.addAll(doc.Mistakes)
 		return r, validation.Checks{}, Header{Unreadable: true}
 	}
-	// What every object has. Mistakes in it are told by the strict decoding.
+	// Metadata of every object; strict decoding reports its errors.
 	u := unstructured.Unstructured{Object: doc.Tree}
 	kind, apiVersion := u.GetKind(), u.GetAPIVersion()
 	r.base.Kind, r.base.Namespace, r.base.Name = kind, u.GetNamespace(), cmp.Or(u.GetName(), u.GetGenerateName())
@@ -176,8 +176,8 @@ func decode(checks validation.Checks, doc manifest.Document) (object validation.
 	if len(wrong) > 0 {
 		return readable, form, nil
 	}
-	// What has a good form is read as the other programs read it: an empty list is not an absent one to all rules. The
-	// tree has no numbers of a thousand digits any more, which quantities would take their time for.
+	// Decode a well-formed object as the other programs do: some rules distinguish an empty list from an absent one. The tree no longer has
+	// very long numbers, which would be slow to parse as quantities.
 	object = checks.New()
 	data, err := json.Marshal(doc.Tree)
 	if err != nil {

@@ -172,7 +172,7 @@ func (f *Flags) useIdentity(c *raygate.Config, id *raygate.Identity) error {
 	case err != nil:
 		return err
 	case plaintext && !f.explicit():
-		// Whoever listens on this machine is not to get the token of a cluster that nobody named.
+		// Do not send the kubeconfig's token to a listener on this machine that the user did not choose.
 		f.noTokenWhy = "the kubeconfig's token is not sent in the clear unless --kubeconfig or --context asks for it"
 	default:
 		c.Token = func(ctx context.Context) (string, error) {

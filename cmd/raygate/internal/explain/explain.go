@@ -25,9 +25,9 @@ type Report struct {
 	// Registry is the hash of the registry.
 	Registry string `json:"registry"`
 	Pods     []Pod  `json:"pods"`
-	// Findings are why a document was not looked at.
+	// Findings are the reasons why documents were not examined.
 	Findings []check.Finding `json:"findings"`
-	// Unreadable tells that some document is no YAML or JSON.
+	// Unreadable reports that some document is not valid YAML or JSON.
 	Unreadable bool `json:"-"`
 }
 

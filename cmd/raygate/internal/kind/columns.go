@@ -17,7 +17,7 @@ import (
 	"github.com/raygate/raygate/clients/go/convert"
 )
 
-// none stands for what an object does not have.
+// none is shown for a value that an object does not have.
 const none = "<none>"
 
 var clusters = define(raygate.ClusterKind, convert.RayCluster, "ready", view[*rayv1.RayCluster]{

@@ -84,7 +84,7 @@ type Ref struct {
 // String is as in raycluster/demo.
 func (r Ref) String() string { return r.Kind.Singular + "/" + r.Name }
 
-// Everything is the type that stands for all kinds.
+// Everything is the type argument for all kinds.
 const Everything = "all"
 
 // ParseRefs reads what users write for objects: TYPE, TYPE,TYPE, TYPE NAME..., or TYPE/NAME... .
@@ -177,7 +177,7 @@ func define[T convert.Object, M proto.Message](k *raygate.Kind, pair convert.Pai
 	return out
 }
 
-// unreadable stands for a value of an object that the types of this program do not fit.
+// unreadable is shown for a value that does not fit the types of this program.
 const unreadable = "<unreadable>"
 
 func text[T convert.Object, M proto.Message](pair convert.Pair[T, M], m proto.Message, of func(T) string) string {

@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// Stdin is the file name that stands for standard input.
+// Stdin is the file name for standard input.
 const Stdin = "-"
 
 // maxSize bounds a file; the API server takes 3 MiB per request.
@@ -48,7 +48,7 @@ type Document struct {
 	Tree map[string]any
 	// Mistakes are those in the text of the object, such as a repeated key.
 	Mistakes field.ErrorList
-	// Unreadable tells that the document is no YAML or JSON at all.
+	// Unreadable reports that the document is not valid YAML or JSON.
 	Unreadable bool
 
 	// text is shared by the items of a list.
@@ -213,7 +213,7 @@ func split(data []byte) []part {
 		text := data[pos:end]
 		if bytes.HasPrefix(text, []byte(marker)) && (len(text) == len(marker) || strings.ContainsRune(" \t\r\n", rune(text[len(marker)]))) {
 			parts = append(parts, part{data[start:pos], startLine, before})
-			// What follows the marker on its line belongs to the document.
+			// Text after the marker on its line belongs to the document.
 			start, startLine, before = pos+len(marker), line, len(marker)
 		}
 		pos = end

@@ -109,7 +109,7 @@ func (c *Checker) each(ctx context.Context, resource schema.GroupVersionResource
 		case apierrors.IsNotFound(err):
 			return nil
 		case apierrors.IsResourceExpired(err):
-			// The list went on for so long that its version is gone. What the server offers goes on at the same place in a newer one.
+			// The list's resourceVersion expired. Continue at the same key with a newer version, if the server offers one.
 			if options.Continue = continueToken(err); options.Continue != "" {
 				continue
 			}

@@ -96,7 +96,7 @@ const (
 	raygate = "raygate"
 )
 
-// originOf tells whose CRD it is: in ours worker groups, which every kind has at some depth, are a kind of list that only we have.
+// originOf returns whether raygate or KubeRay made a CRD. Only raygate's CRDs declare the worker groups, at any depth, as a list-map.
 func originOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	for _, v := range crd.Spec.Versions {
 		if v.Schema != nil && v.Name == rayv1.GroupVersion.Version && hasGroupMap(v.Schema.OpenAPIV3Schema) {

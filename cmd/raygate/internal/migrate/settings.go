@@ -88,7 +88,7 @@ var otherDefaults = []struct{ flag, variable, keep, message string }{
 	{variable: "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV", keep: "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV=300", message: "a RayCluster is looked at when something changes; KubeRay: also every 300 seconds"},
 }
 
-// What a value has to be; empty for one that fits.
+// The functions below return what a value must be, or "" for a valid one.
 func exactSwitch(v string) string {
 	if v == "true" || v == "false" || v == "" {
 		return ""

@@ -1,4 +1,4 @@
-// Package progress tells people what a command waits for: on a terminal in one line that changes, elsewhere in a line for each change.
+// Package progress shows what a command waits for: in one changing line on a terminal, elsewhere in a new line for each change.
 package progress
 
 import (
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// interval is how often the line is written anew, so that the time in it goes on.
+// interval is how often the line is rewritten, so that its time is current.
 const interval = time.Second
 
 // IsTerminal reports whether people see what is written to w.

@@ -97,7 +97,7 @@ func (s *session) bounded(ctx context.Context) (context.Context, context.CancelF
 // of returns the objects of a kind in the namespace that is meant.
 func (s *session) of(k *kind.Kind) *raygate.Messages { return s.client.Messages(k.Kind, s.namespace) }
 
-// fail prints an error of a call about something and goes on; the command ends with the exit code in the end.
+// fail prints the error of a call and lets the command continue; the command then ends with the highest exit code.
 func (s *session) fail(about string, err error, code int) {
 	s.progress.Clear()
 	hint := ""
