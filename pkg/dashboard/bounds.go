@@ -7,14 +7,15 @@ import (
 	"io"
 )
 
-// Bounds of what an answer may hold, besides its bytes: whoever may create a cluster owns every byte that its dashboard answers.
+// Limits of the content of an answer, besides its size: a user who may create a cluster controls every byte that its dashboard returns.
 const (
-	// maxJobs is how many jobs a list may have, and maxJobValues how many values one of them: decoded, a value of two bytes takes a hundred.
+	// maxJobs is the number of jobs in a list, and maxJobValues the number of values in one job: a value of two bytes takes a hundred when
+	// decoded.
 	maxJobs      = 20000
 	maxJobValues = 20000
-	// maxServeValues is how many values the state of Ray Serve may have.
+	// maxServeValues is the number of values in the state of Ray Serve.
 	maxServeValues = 500_000
-	// heldCopies is how many times an answer is in memory at once: as it came, decoded, and in the form in which the caller passes it on.
+	// heldCopies is how many copies of an answer are in memory at once: as received, decoded, and in the form that the caller passes on.
 	heldCopies = 3
 )
 

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// What a caller can do about an error. Each Error matches exactly one of these with errors.Is.
+// Kinds of errors, by what a caller can do about them. Each Error matches exactly one of these with errors.Is.
 var (
-	// ErrNotFound means that the dashboard has no record of the job. An answer of something in between, such as the proxy of
-	// the API server, never counts as that.
+	// ErrNotFound means that the dashboard has no record of the job. An answer of an intermediary, such as the proxy of the API server,
+	// never matches it.
 	ErrNotFound = errors.New("not found")
 	// ErrDuplicate means that Ray has a job of this submission id already.
 	ErrDuplicate = errors.New("submission id in use")

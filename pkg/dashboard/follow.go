@@ -23,9 +23,8 @@ const (
 	lastPause  = 15 * time.Second
 )
 
-// Follow copies the log of a job to w until the job ended, and returns how it ended. It survives streams that break, and
-// those that end normally while the job goes on, as happens when the way from the head to the node of the driver breaks:
-// each byte is written once.
+// Follow copies the log of a job to w until the job ends, and returns the final job. It reopens streams that break, and those that end
+// normally while the job runs, as when the head loses its connection to the node of the driver. Each byte is written once.
 func Follow(ctx context.Context, c Client, id string, w io.Writer, o FollowOptions) (*Job, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -234,7 +234,7 @@ const (
 	meant   = "\"\\/\b\f\n\r\t"
 )
 
-// unicode reads ahead what \uXXXX stands for.
+// unicode reads the character of a \uXXXX escape ahead.
 func (t *logText) unicode() (rune, error) {
 	text, err := t.in.Peek(6)
 	if err != nil {

@@ -1,12 +1,12 @@
 package devices
 
-// What a registry file starts with.
+// Fixed fields of a registry file.
 const (
 	APIVersion = "devices.ray.io/v1alpha1"
 	Kind       = "DeviceRegistry"
 )
 
-// Policy says what becomes of a Pod that cannot work as it asks.
+// Policy is what happens to a Pod that cannot work as requested.
 type Policy string
 
 // Policies.
@@ -142,7 +142,7 @@ const (
 	Bytes = "Bytes"
 )
 
-// What an amount is for.
+// Scope of an amount.
 const (
 	// Slice means that a container of n devices has n times the amount.
 	Slice = "Slice"

@@ -122,7 +122,7 @@ type Annotation struct {
 	When string `json:"when,omitempty"`
 }
 
-// What becomes of a variable that a container has already.
+// Handling of a variable that a container has already.
 const (
 	Keep    = "Keep"
 	Replace = "Replace"

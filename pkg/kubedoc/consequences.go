@@ -43,8 +43,8 @@ func placesOf(form field.ErrorList) places {
 	return p
 }
 
-// explain tells whether a problem of the content may come of nothing but a mistake in the form: it is about that place, or misses what
-// contains it, or what may have been misspelt there.
+// explain reports whether a problem of the content may be only the consequence of a mistake in the form. Such a problem is about the place
+// of the mistake, or it misses a field that contains the mistake or may be misspelt there.
 func (p places) explain(problem *field.Error) bool {
 	required := problem.Type == field.ErrorTypeRequired
 	if required && has(p.above, problem.Field) || required && has(p.beside, "") {

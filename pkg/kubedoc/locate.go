@@ -151,7 +151,7 @@ func behind(path, element string) (string, bool) {
 	return strings.TrimPrefix(left, "."), true
 }
 
-// resolved is what a document or an alias stands for.
+// resolved returns the node that a document or an alias refers to.
 func resolved(n *yaml.Node) *yaml.Node {
 	for n != nil && (n.Kind == yaml.AliasNode || n.Kind == yaml.DocumentNode) {
 		if n.Kind == yaml.AliasNode {

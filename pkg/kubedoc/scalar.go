@@ -85,8 +85,8 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 	if len(text) <= 64 && !hugeExponent.MatchString(text) {
 		q, err := resource.ParseQuantity(text)
 		if err == nil {
-			// What is kept must be what would be read back: ParseQuantity rounds to nano and caps large values, and its
-			// canonical form may differ from the parsed number until it was printed once.
+			// The stored value must equal the value that is read back. ParseQuantity rounds to nano and caps large values, and its
+			// canonical form may differ from the parsed number until it has been printed once.
 			return resource.ParseQuantity(q.String())
 		}
 	}

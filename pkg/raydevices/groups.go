@@ -19,12 +19,12 @@ type Group struct {
 	// Path is that of the group, Template that of its template.
 	Path, TemplatePath *field.Path
 	Template           *corev1.PodTemplateSpec
-	// Namespace is that of the object, empty if it does not say.
+	// Namespace is that of the object, or empty if the object has none.
 	Namespace string
-	// Labels are those of the template and those that the operator adds to all Pods of the group, whoever owns the cluster. What a configuration of the
-	// operator adds is not known here.
+	// Labels are those of the template and those that the operator adds to all Pods of the group, independent of the owner of the cluster.
+	// Labels from the configuration of the operator are not known here.
 	Labels map[string]string
-	// Pods is how many there are at least.
+	// Pods is the minimum number of Pods.
 	Pods int64
 	// Ray reports whether Ray runs in the first container. StartParams and Resources are for it.
 	Ray                    bool

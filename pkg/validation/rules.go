@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// What callers need of package rule.
+// Types and functions of package rule that callers need.
 type (
 	// Object is a pointer to an object of one of the kinds that this package knows.
 	Object = metadata.Object

@@ -20,7 +20,7 @@ type situation struct {
 	unused []string
 }
 
-// verdict is the one place that tells errors from warnings.
+// verdict is the only place that separates errors from warnings.
 func (s situation) verdict(found *rule.Report) Verdict {
 	v := Verdict{Warnings: found.Advice}
 	for _, problem := range found.Problems {

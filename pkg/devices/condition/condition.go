@@ -20,13 +20,13 @@ const MaxLength = 4096
 type Input struct {
 	// Container is the name of the container.
 	Container string
-	// Init is an init container that ends, Sidecar one that goes on running.
+	// Init is an init container that ends; Sidecar is one that keeps running.
 	Init, Sidecar, Privileged bool
-	// Limits and Requests are those of the container, as they are written.
+	// Limits and Requests are those of the container, as written.
 	Limits, Requests map[string]string
 	// Labels and Annotations are those of the Pod.
 	Labels, Annotations map[string]string
-	// Amount is what the container asks for of a field, 0 for nothing. Nil means nothing of all.
+	// Amount returns how much of a field the container requests, 0 for none. If Amount is nil, the container requests nothing.
 	Amount func(field string) int64
 }
 

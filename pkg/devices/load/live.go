@@ -23,13 +23,14 @@ func NewLive(p *plan.Program) *Live {
 	return l
 }
 
-// Program is the registry of now; whoever needs it twice for one answer asks once.
+// Program returns the current registry. A caller that needs it twice for one answer must call this once.
 func (l *Live) Program() *plan.Program { return l.current.Load() }
 
-// Replace puts another registry in its place.
+// Replace replaces the registry.
 func (l *Live) Replace(p *plan.Program) { l.current.Store(p) }
 
-// File keeps a Live registry equal to a file. Mounted ConfigMaps change by symbolic links far above the file, so that its content is looked at.
+// File keeps a Live registry equal to a file. It compares the content, because mounted ConfigMaps change by symbolic links far above the
+// file.
 type File struct {
 	Path string
 	Live *Live

@@ -85,8 +85,8 @@ func (v *vendor) mebibytes(n int64) int64 {
 	return mul(n, v.toMiB)
 }
 
-// Hard is the amount that a ResourceQuota allows of the resource: a number of devices or cores, or MiB. What is no whole number of units is rounded
-// down, which exact tells. ok is false for resources that do not count.
+// Hard is the amount that a ResourceQuota allows of the resource: a number of devices or cores, or MiB. A fraction of a unit is rounded
+// down; exact is false then. ok is false for resources that do not count.
 func (p *Program) Hard(name string, q resource.Quantity) (n int64, exact, ok bool) {
 	at, ok := p.owned[name]
 	if !ok {

@@ -26,10 +26,10 @@ type wanted struct {
 	vendor string
 }
 
-// Plan says what has to become of the Pod. It does not change it.
+// Plan returns the changes to the Pod, without making them.
 //
-// What a plan makes of a Pod is planned again: webhooks are called more than once. That nothing changes then is known of the registries that load,
-// but not proven for every Pod; one for which it does not hold is refused.
+// A plan must not change its own result, because webhooks are called more than once. Registries that load have this property, but not
+// proven for every Pod; a Pod without it is refused.
 func (p *Program) Plan(pod *Pod) *Result {
 	r := p.once(pod)
 	if r.Empty() {

@@ -62,7 +62,7 @@ type container struct {
 	name        string
 	missing     bool // a null in the list, to which nothing can be added
 	privileged  bool
-	restartable bool // an init container that goes on running
+	restartable bool // an init container that keeps running
 
 	hasResources, hasLimits, hasRequests, hasEnv bool
 
@@ -234,7 +234,7 @@ func quantities(list corev1.ResourceList) map[string]string {
 	return out
 }
 
-// Static reports whether the Pod stands for a static one, about which nobody is asked.
+// Static reports whether the Pod mirrors a static Pod, which the kubelet runs without asking admission.
 func (p *Pod) Static() bool {
 	_, static := p.annotations[mirrorAnnotation]
 	return static

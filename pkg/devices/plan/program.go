@@ -105,7 +105,7 @@ func compileEnv(list []devices.Env, fields []string) map[string]*condition.Condi
 	return out
 }
 
-// put compiles an expression. One that cannot be is no condition, of which evaluating it tells.
+// put compiles an expression once. If it does not compile, there is no condition, which is reported when the expression is evaluated.
 func put(to map[string]*condition.Condition, text string, fields []string) {
 	if text == "" || to[text] != nil {
 		return
@@ -115,7 +115,7 @@ func put(to map[string]*condition.Condition, text string, fields []string) {
 	}
 }
 
-// Owned are the names of all resources of the registry, sorted.
+// Owned returns the names of all resources of the registry, sorted.
 func (p *Program) Owned() []string { return slices.Sorted(maps.Keys(p.owned)) }
 
 // Vendors are the names of the families in use, sorted.

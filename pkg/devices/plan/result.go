@@ -58,7 +58,7 @@ func sortProblems(list []Problem) []Problem {
 type Device struct {
 	Vendor    string
 	Container string
-	// Init is an init container; Restartable one that goes on running.
+	// Init is an init container; Restartable is one that keeps running.
 	Init, Restartable bool
 	// Index of the container in its list.
 	Index int

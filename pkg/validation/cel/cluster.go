@@ -68,9 +68,9 @@ const (
 	AccountURL    = "AZURE_STORAGE_ACCOUNT_URL"
 )
 
-// NotOn is true unless the storage is the one Given, in one of the ways in which people write it: CEL compares texts of any length with short
-// ones for nothing, and cannot afford to lower their case. Of repeated variables the last counts, which CEL cannot afford to find out either.
-// What it does not see is left to the Go package.
+// NotOn is true unless the storage is the one Given, in one of the usual spellings. CEL compares texts of any length with short ones at no
+// cost, but lowering their case exceeds the budget. So does finding the last of repeated variables, which is the one that counts. The Go
+// package covers the cases that NotOn misses.
 func NotOn(backend string) string {
 	written := map[string]string{"AZUREBLOB": "AzureBlob", "ALIYUNOSS": "AliyunOSS"}[backend]
 	return "!self.exists(e, e.name == 'STORAGE_BACKEND') || self.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || " +

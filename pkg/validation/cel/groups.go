@@ -4,7 +4,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// What the API server estimates for a rule on a group counts once for each of the groups that maxItems allows.
+// The API server multiplies the estimated cost of a rule on a group by the number of groups that maxItems allows.
 
 // Conditions that rules make on each group, g.
 const (
@@ -42,7 +42,7 @@ func GroupInPodNames(part rule.Part, spec, added string) rule.CEL {
 		EachGroup: "!g.groupName.contains('_') || self.metadata.name.size() + " + added + " + g.groupName.indexOf('_') >= 50"}
 }
 
-// What the head group and worker groups have in common.
+// Expressions for the head group and worker groups.
 const (
 	OneContainer   = "self.?spec.?containers[?0].hasValue()"
 	ResourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"

@@ -20,7 +20,7 @@ import (
 type Example struct {
 	// ID is the rule.
 	ID string
-	// Name tells the story, and is unique among the examples of a rule in one kind.
+	// Name describes the example, and is unique among the examples of a rule in one kind.
 	Name string
 	// Kind is the kind of the object.
 	Kind string

@@ -26,7 +26,7 @@ const (
 	RayCronJob Part = "RayCronJob"
 )
 
-// Reason is the reason of an error in the terms of the API server. Empty stands for FieldValueInvalid.
+// Reason is the reason of an error in the terms of the API server. The zero value means FieldValueInvalid.
 type Reason string
 
 // Reasons. FieldValueDuplicate is not among them: the API server drops its message.
@@ -35,7 +35,7 @@ const (
 	Forbidden Reason = "FieldValueForbidden"
 )
 
-// Ratchet says how a rule lets an update pass that does not bring the error in.
+// Ratchet selects how a rule allows updates of objects that already broke it.
 type Ratchet int
 
 const (
@@ -54,14 +54,14 @@ type CEL struct {
 	// values of a map. An empty Part is that of the kind of the rule, an empty Node is the part itself.
 	Part Part
 	Node string
-	// When is true of a part, self, to which the rule applies, as in has(self.tlsOptions). Empty stands for all, or for those
-	// that have what Node begins with. The API server asks it once for all rules that give the same.
+	// When is true of a part, self, to which the rule applies, as in has(self.tlsOptions). Empty means all parts, or those that have the
+	// first field of Node. The API server evaluates it once for all rules with the same When.
 	When string
-	// Valid is true of a good value of the node, self.
+	// Valid is true of a valid value of the node, self.
 	Valid string
-	// Field is the field that is to blame, below the node, in the notation of fieldPath. Empty blames the node.
+	// Field is the field to report, below the node, in the notation of fieldPath. Empty reports the node.
 	Field string
-	// Says is the message. Empty stands for the remedy of the rule.
+	// Says is the message. Empty means the remedy of the rule.
 	Says string
 	// Reason is empty for an invalid value.
 	Reason Reason
@@ -93,16 +93,16 @@ type Keyword struct {
 // Policy is one expression of a rule in the ValidatingAdmissionPolicies. A policy sees all of the object and has no estimate of costs, but
 // it cannot name a field, so its message begins with one.
 type Policy struct {
-	// Parts are the kinds of object that the policy looks at. Nil stands for those in which the kind of the rule stands.
+	// Parts are the kinds of object that the policy checks. Nil means all kinds that contain the kind of the rule.
 	Parts []Part
-	// EachGroup asks for each worker group, g.
+	// EachGroup evaluates the policy for each worker group, g.
 	EachGroup bool
-	// Valid is true of a good object. It knows annotations, labels and spec of the object, cluster for the
-	// RayClusterSpec in it, which is there, and g. An update of an object that broke the rule before passes.
+	// Valid is true of a valid object. Its variables are annotations, labels and spec of the object, cluster for the RayClusterSpec in it,
+	// which always exists, and g. An update of an object that broke the rule before passes.
 	Valid string
-	// Field and Says are the message. A field that begins with a dot is below the RayClusterSpec, or within EachGroup below the group.
-	// Empty Says stands for the remedy of the rule.
+	// Field and Says are the message. A field that begins with a dot is below the RayClusterSpec, or with EachGroup below the group. Empty
+	// Says means the remedy of the rule.
 	Field, Says string
-	// Warning warns where the rule refuses elsewhere. Rules of tier advice always warn.
+	// Warning makes the policy warn although the rule is an error elsewhere. Rules of tier advice always warn.
 	Warning bool
 }

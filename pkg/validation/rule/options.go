@@ -55,42 +55,42 @@ func (g Gate) Known() bool {
 	return known
 }
 
-// Options are what the rules know besides the object. The zero value stands for an operator of which nothing is known but
-// that KubeRay 1.7 has the same feature gates, in a Kubernetes cluster of which nothing is known.
+// Options are the inputs of the rules besides the object. The zero value means an unknown operator with the feature gates of KubeRay 1.7,
+// in an unknown Kubernetes cluster.
 type Options struct {
-	// Gates are the feature gates that are known. Of one that is not a key, a gate that is on by default counts as on; one
-	// that is off by default may be either, so that a field that needs it is a warning.
+	// Gates are the known feature gates. A missing gate that is on by default counts as on. A missing gate that is off by default is
+	// unknown, so that a field that needs it is a warning.
 	Gates map[Gate]bool
 
-	// FromOperator says that these are the options of the operator that acts on the object. What is not set then has its
-	// default. A gateway and a command line cannot know that; where something is not known, it is no error.
+	// FromOperator means that these are the options of the operator that acts on the object. Unset options then have their defaults. A
+	// gateway and a command line cannot know the options; there, unknown options cause no errors.
 	FromOperator bool
 
-	// BatchScheduler is the scheduler that the operator was started with, kubernetes-was for the feature gate KubernetesWAS;
-	// "" says that it has none. Nil means not known, and silences the warnings about scheduler labels.
+	// BatchScheduler is the scheduler that the operator was started with: kubernetes-was for the feature gate KubernetesWAS, or "" for
+	// none. Nil means unknown, and disables the warnings about scheduler labels.
 	BatchScheduler *string
 
-	// CertManagerMissing says that the Kubernetes cluster is known to lack cert-manager, which TLS needs.
+	// CertManagerMissing means that the Kubernetes cluster is known to lack cert-manager, which TLS needs.
 	CertManagerMissing bool
 
-	// NoInitContainers says that the operator does not add the container that makes workers wait for the head
-	// (ENABLE_INIT_CONTAINER_INJECTION=false). False says something with FromOperator alone.
+	// NoInitContainers means that the operator does not add the container that makes workers wait for the head
+	// (ENABLE_INIT_CONTAINER_INJECTION=false). False is only meaningful with FromOperator.
 	NoInitContainers bool
 
 	// HeadSidecars and WorkerSidecars are the names of containers that the operator's own configuration adds to Ray Pods.
 	HeadSidecars, WorkerSidecars []string
 
-	// HeadClusterIPService says that the operator gives head Services an address (ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true).
+	// HeadClusterIPService means that the operator gives head Services an address (ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true).
 	HeadClusterIPService bool
 
-	// RefuseGroupRemoval turns the warning about a worker group that is taken out of a RayCluster in place into an error.
+	// RefuseGroupRemoval turns the warning about a worker group that is removed from a RayCluster in place into an error.
 	RefuseGroupRemoval bool
 
-	// NoZeroDowntime says that a RayService without a type of upgrade keeps its cluster (ENABLE_ZERO_DOWNTIME=false).
+	// NoZeroDowntime means that a RayService without a type of upgrade keeps its cluster (ENABLE_ZERO_DOWNTIME=false).
 	NoZeroDowntime bool
 
-	// Now is the time from which schedules are followed. The zero value means a fixed date, so that the same object always
-	// gets the same verdict; for the rules it makes no difference but to schedules that end.
+	// Now is the time from which schedules are evaluated. The zero value means a fixed date, so that the same object always gets the same
+	// verdict. It only affects schedules that end.
 	Now time.Time
 
 	// RequestVersion is the API version in which a client sent the object, as in v1alpha1, when fields that this version

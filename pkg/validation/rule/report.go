@@ -107,7 +107,7 @@ func (r *Report) NotFound(by *Rule, path *field.Path, value any, detail ...strin
 	}
 }
 
-// TooMany is about a list, or what follows from it, that is too long. The detail goes on with the sentence.
+// TooMany reports a list, or a value derived from it, that is too long. The detail completes the sentence of the message.
 func (r *Report) TooMany(by *Rule, path *field.Path, actual, most int, detail string) {
 	if r != nil {
 		problem := field.TooMany(path, actual, most)

@@ -134,7 +134,7 @@ var rc586 = rule.New(rule.Rule{ID: "RC-586", Field: "autoscalerOptions.version",
 var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "not Never with autoscalerOptions.version v1",
 	Remedy: "use Never with the autoscaler v1, which replaces workers by itself"})
 
-// checkWorkerRestarts tells of workers that come back by themselves while the v1 autoscaler counts them as lost.
+// checkWorkerRestarts reports workers that restart by themselves while the v1 autoscaler counts them as lost.
 func checkWorkerRestarts(out *rule.Report, c *Spec, path *field.Path) {
 	for i := range c.Spec.WorkerGroupSpecs {
 		policy := c.Spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy

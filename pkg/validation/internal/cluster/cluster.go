@@ -43,7 +43,7 @@ type Spec struct {
 	SidecarSubmitter bool
 }
 
-// New reads a spec. The metadata are those of the object around; nil stands for none.
+// New reads a spec. meta is the metadata of the object that contains it; nil means none.
 func New(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
 	meta = cmp.Or(meta, &metav1.ObjectMeta{})
 	c := &Spec{Spec: spec, meta: meta, Options: o, NameLength: metadata.NameLength(meta)}
@@ -138,7 +138,7 @@ func CheckStatus(out *rule.Report, rc *rayv1.RayCluster) {
 
 var rc563 = rule.New(rule.Rule{ID: "RC-563", Kind: "RayCluster", Field: "metadata.name", Condition: "51 to 53 characters with autoscaling or token auth; above 37 with enableIngress"})
 
-// checkClippedNames tells of names that the operator will shorten from the front, so that two clusters may collide.
+// checkClippedNames reports names that the operator shortens from the front, so that two clusters may collide.
 func checkClippedNames(out *rule.Report, c *Spec, path *field.Path) {
 	const plainLimit, ingressLimit = 50, 37
 	name := c.meta.Name

@@ -64,7 +64,7 @@ func checkGroupFacts(out *rule.Report, c *Spec, path *field.Path) {
 
 var rc125 = rule.New(rule.Rule{ID: "RC-125", Field: "gcsFaultToleranceOptions.storage", Condition: "differs from the PersistentVolumeClaim that exists", Layers: rule.ControllerOnly})
 
-// checkLiveClaim tells of wishes that came after the claim was made.
+// checkLiveClaim reports settings of the storage that differ from the existing claim and have no effect on it.
 func checkLiveClaim(out *rule.Report, c *Spec, path *field.Path) {
 	claim := c.Options.Facts.Claim
 	if claim == nil || !c.Rocksdb || c.Spec.GcsFaultToleranceOptions.Storage == nil || c.Spec.GcsFaultToleranceOptions.Storage.ClaimName != "" {

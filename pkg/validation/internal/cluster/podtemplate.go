@@ -146,7 +146,7 @@ func sidecars(c *Spec, g nodeGroup) []string {
 var rc527 = rule.New(rule.Rule{ID: "RC-527", Field: "template.metadata.labels", Condition: "sets ray.io/node-type, ray.io/group, ray.io/cluster to other values", Remedy: "is set by the operator; remove it"})
 var rc529 = rule.New(rule.Rule{ID: "RC-529", Field: "template.metadata.name, .namespace", Condition: "set"})
 
-// checkOwnMetadata tells of metadata that the Pods do not get.
+// checkOwnMetadata reports metadata that the Pods do not get.
 func checkOwnMetadata(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	t := g.template
 	out.When(t.Name != "").Invalid(rc529, path.Child("name"), t.Name, "is ignored; Pods are named after the cluster and the group")
@@ -193,7 +193,7 @@ var operatorEnv = allTaken(rc523, "is set by the operator; another value can bre
 var rc523 = rule.New(rule.Rule{ID: "RC-523", Field: "template.spec.containers[0].env", Condition: "sets RAY_ADDRESS, RAY_PORT, FQ_RAY_IP, RAY_IP, RAY_CLUSTER_NAME, KUBERAY_GEN_RAY_START_CMD, RAY_NODE_TYPE_NAME or RAY_CLOUD_INSTANCE_ID"})
 var rc548 = rule.New(rule.Rule{ID: "RC-548", Field: "containers[j].ports of Pod templates", Condition: "two containers of one Pod listen on one port and protocol"})
 
-// checkSharedPorts tells of containers of one Pod, which share its address, that listen at one port.
+// checkSharedPorts reports containers of one Pod that listen on the same port: they share its address.
 func checkSharedPorts(out *rule.Report, g nodeGroup, path *field.Path) {
 	t := g.template
 	if len(t.Spec.Containers) < 2 {
@@ -232,7 +232,7 @@ func addedPorts(g nodeGroup) []int32 {
 var rc574 = rule.New(rule.Rule{ID: "RC-574", Field: "template.spec.hostNetwork", Condition: "true with more than one Ray pod able to share a node and fixed ports",
 	Remedy: "two Ray Pods on one node want the same ports; keep them apart by anti-affinity"})
 
-// checkHostNetwork tells of Pods that want the same ports of a node.
+// checkHostNetwork reports Pods that want the same ports of a node.
 func checkHostNetwork(out *rule.Report, c *Spec, path *field.Path) {
 	var paths []*field.Path
 	var pods int64

@@ -127,7 +127,7 @@ func checkTLSReserved(out *rule.Report, path *field.Path, env []corev1.EnvVar, m
 	}
 }
 
-// taken says why something cannot be used, and by which rule. The zero value stands for what is free.
+// taken is the reason why a name cannot be used, and the rule that forbids it. The zero value means that the name is free.
 type taken struct {
 	by  *rule.Rule
 	why string

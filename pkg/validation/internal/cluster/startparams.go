@@ -223,7 +223,7 @@ var rc519 = rule.New(rule.Rule{ID: "RC-519", Field: "headGroupSpec.template.spec
 var rc559 = rule.New(rule.Rule{ID: "RC-559", Field: "headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard",
 	Remedy: "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"})
 
-// checkHeadPorts tells of container ports, and so Service ports, at which nothing listens.
+// checkHeadPorts reports container ports, which become Service ports, at which nothing listens.
 func checkHeadPorts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	container := RayContainer(g.template)
 	if container == nil || len(container.Ports) == 0 {
@@ -246,6 +246,6 @@ func checkHeadPorts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 			out.When(listens != int64(port.ContainerPort)).Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
 		}
 	}
-	// In a RayJob and a RayService another rule tells it.
+	// Another rule reports this for a RayJob and a RayService.
 	out.When(c.Within == "" && !findsDashboard(&c.Spec.HeadGroupSpec)).Required(rc559, portsPath)
 }

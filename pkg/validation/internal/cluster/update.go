@@ -102,7 +102,7 @@ func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Pa
 	}
 }
 
-// checkHeadChange tells of changes of what the head Pod is made from.
+// checkHeadChange reports changes to the settings that the head Pod is made from.
 func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	differ := func(name string, a, b any) {
 		out.When(!equality.Semantic.DeepEqual(a, b)).Forbidden(rc551, path.Child(name))
@@ -152,7 +152,7 @@ func HashedTemplate(t *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 var rc553 = rule.New(rule.Rule{ID: "RC-553", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "order changed or a group inserted before old ones, with Recreate", Transition: true,
 	Remedy: "a change of the order restarts the whole cluster with Recreate; keep the order and add groups at the end"})
 
-// checkGroupOrder tells of restarts that nobody asked for: the hash that Recreate compares depends on the order.
+// checkGroupOrder reports a changed order of groups. It causes an unintended restart, because the hash for Recreate depends on the order.
 func checkGroupOrder(out *rule.Report, new, old []rayv1.WorkerGroupSpec, path *field.Path) {
 	for i := range min(len(old), len(new)) {
 		if new[i].GroupName != old[i].GroupName {
@@ -178,8 +178,9 @@ func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 
 var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited although a RayJob or a RayService owns the cluster, but for what the autoscaler writes; the webhook does not see the operator's own writes", Transition: true})
 
-// checkOwnedEdit tells that a RayJob or a RayService will overwrite the edit, or never sees it. What the autoscaler writes is for
-// everyone. The match conditions of the webhook know the operator by its user name and leave its requests out.
+// checkOwnedEdit reports an edit of a cluster that a RayJob or a RayService owns: the owner overwrites the edit, or never sees it. Fields
+// that the autoscaler writes may be edited. The match conditions of the webhook know the operator by its user name and exclude its
+// requests.
 func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster) {
 	owner := metav1.GetControllerOf(rc)
 	if owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
@@ -223,7 +224,7 @@ var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old
 	Marker: rule.InCEL})
 var rc550 = rule.New(rule.Rule{ID: "RC-550", Field: "managedBy", Condition: "added or removed, so that another controller takes over", Transition: true})
 
-// checkClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
+// checkClusterManager reports a changed managedBy. It reports an added or removed one only if another controller takes over the cluster.
 func checkClusterManager(out *rule.Report, new, old *string, path *field.Path) {
 	const handed = "hands the cluster to another controller half-way; make the cluster anew instead"
 	switch {

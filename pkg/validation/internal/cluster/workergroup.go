@@ -230,7 +230,7 @@ var rc583 = rule.New(rule.Rule{ID: "RC-583", Field: "workerGroupSpecs[i].priorit
 var rc576 = rule.New(rule.Rule{ID: "RC-576", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].suspend", Condition: "set by a user on an object not owned by a RayJob",
 	Remedy: "is set by RayJob's deletion policies; use minReplicas and maxReplicas to empty a group"})
 
-// checkOwnSuspend tells users that a field belongs to the deletion policies of RayJob.
+// checkOwnSuspend reports a suspend field that a user set: it belongs to the deletion policies of RayJob.
 func checkOwnSuspend(out *rule.Report, c *Spec, path *field.Path) {
 	byJob := c.meta.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob"
 	for i, g := range c.Spec.WorkerGroupSpecs {

@@ -140,7 +140,7 @@ var cj506 = rule.New(rule.Rule{ID: "CJ-506", Field: "spec.jobTemplate.shutdownAf
 	Remedy: "each run leaves a cluster behind; set it to true, or give deletionStrategy"})
 var cj507 = rule.New(rule.Rule{ID: "CJ-507", Field: "spec.jobTemplate.submissionMode", Condition: "InteractiveMode", Remedy: "makes each run wait for a person to submit the job; use another mode"})
 
-// checkJobTemplate tells of what makes sense for one job and not for one after the other.
+// checkJobTemplate reports settings that make sense for a single job and not for repeated jobs.
 func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path) {
 	out.When(spec.Suspend).Invalid(cj504, path.Child("suspend"), true)
 	out.When(spec.JobId != "").Invalid(cj505, path.Child("jobId"), spec.JobId)
@@ -148,7 +148,7 @@ func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path
 	out.When(spec.SubmissionMode == rayv1.InteractiveMode).Invalid(cj507, path.Child("submissionMode"), string(spec.SubmissionMode))
 }
 
-// CheckTransition needs the time for one rule: without it nobody knows whether a run is due.
+// CheckTransition needs the time for one rule: without it, the rule cannot know whether a run is due.
 func CheckTransition(out *rule.Report, cj, old *rayv1.RayCronJob, o rule.Options) {
 	job.CheckSpecTransition(out, &cj.Spec.JobTemplate, &old.Spec.JobTemplate, field.NewPath("spec", "jobTemplate"))
 	if o.Now.IsZero() || cj.Spec.Schedule == old.Spec.Schedule && equality.Semantic.DeepEqual(cj.Spec.TimeZone, old.Spec.TimeZone) {

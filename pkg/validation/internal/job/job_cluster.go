@@ -95,7 +95,7 @@ const maxKueuePodSets = 8
 
 var x502 = rule.New(rule.Rule{ID: "X-502", Kind: "RayJob", Field: "spec", Condition: "label kueue.x-k8s.io/queue-name with autoscaling, without shutdownAfterJobFinishes, or with more than 8 kinds of Pods"})
 
-// checkKueue tells of settings with which Kueue does not admit the job.
+// checkKueue reports settings with which Kueue does not admit the job.
 func checkKueue(out *rule.Report, j *Spec, path *field.Path) {
 	if j.meta.Labels[labelKueueQueue] == "" || j.spec.ManagedBy != nil || j.selects {
 		return

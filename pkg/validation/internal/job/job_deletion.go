@@ -261,7 +261,7 @@ var rj507 = rule.New(rule.Rule{ID: "RJ-507", Field: "shutdownAfterJobFinishes, d
 var rj522 = rule.New(rule.Rule{ID: "RJ-522", Field: "deletionStrategy.onSuccess, .onFailure", Condition: "set", Remedy: "is deprecated; use deletionRules"})
 var rj521 = rule.New(rule.Rule{ID: "RJ-521", Field: "deletionStrategy.deletionRules", Condition: "none for a failed job, or none for one that succeeded"})
 
-// checkUncovered tells of an end of the job after which the cluster stays.
+// checkUncovered reports an outcome of the job after which the cluster stays.
 func checkUncovered(out *rule.Report, dues []due, path *field.Path) {
 	covered := map[string]bool{}
 	for _, d := range dues {

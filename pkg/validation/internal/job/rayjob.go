@@ -92,7 +92,7 @@ type Spec struct {
 	Cluster *cluster.Spec
 }
 
-// New reads a spec. The metadata are those of the RayJob; nil stands for none.
+// New reads a spec. meta is the metadata of the RayJob; nil means none.
 func New(spec *rayv1.RayJobSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
 	meta = cmp.Or(meta, &metav1.ObjectMeta{})
 	j := &Spec{spec: spec, meta: meta, options: o, selects: len(spec.ClusterSelector) > 0}
@@ -127,14 +127,14 @@ func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 
 var rj524 = rule.New(rule.Rule{ID: "RJ-524", Kind: "RayJob", Field: "spec.submissionMode", Condition: "changed while the job is in another state than new, Suspended, ValidationFailed or over", Transition: true})
 
-// CheckTransition also tells of changes that come too late.
+// CheckTransition also reports changes that come too late.
 func CheckTransition(out *rule.Report, rj, old *rayv1.RayJob, o rule.Options) {
 	path, state := field.NewPath("spec"), old.Status.JobDeploymentStatus
 	CheckSpecTransition(out, &rj.Spec, &old.Spec, path)
 	if rj.Spec.SubmissionMode != old.Spec.SubmissionMode {
 		switch state {
 		case rayv1.JobDeploymentStatusNew, rayv1.JobDeploymentStatusSuspended, rayv1.JobDeploymentStatusValidationFailed:
-		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 says that nothing has an effect
+		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 reports that changes have no effect
 		default:
 			out.Invalid(rj524, path.Child("submissionMode"), string(rj.Spec.SubmissionMode), "is changed from "+rule.Clipped(string(old.Spec.SubmissionMode))+" while the job is "+rule.Clipped(string(state))+", which may leave it without a submitter; suspend the job first, or make a new one")
 		}

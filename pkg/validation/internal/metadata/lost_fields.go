@@ -17,7 +17,7 @@ import (
 
 var x501 = rule.New(rule.Rule{ID: "X-501", Kind: rule.KindAny, Field: "apiVersion", Condition: "a write by v1alpha1 removes fields that only v1 has", Transition: true})
 
-// CheckLostFields tells what a write by an old client took away, which it did not know to be there.
+// CheckLostFields reports fields that a write through v1alpha1 removed because that version does not have them.
 func CheckLostFields(out *rule.Report, object, old Object, o rule.Options) {
 	if o.RequestVersion != rayv1alpha1.GroupVersion.Version {
 		return

@@ -124,8 +124,8 @@ var rc579 = rule.New(rule.Rule{ID: "RC-579", Kind: rule.KindAny, Field: "metadat
 			Says: "must be a whole number of at least 1"},
 	}})
 
-// Check tells of labels and annotations that do not do what they seem to. They count on a RayJob and a RayService
-// as on a RayCluster, which gets them.
+// Check reports labels and annotations without the effect that they seem to have. They apply to a RayJob and a RayService as well as to a
+// RayCluster, which inherits them.
 func Check(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
 	checkAnnotations(out, meta.Annotations, path.Child("annotations"))
 	CheckSchedulerLabels(out, meta.Labels, o, path.Child("labels"))
@@ -161,7 +161,7 @@ const (
 	changesNothing = "is not understood and changes nothing; use true or false"
 )
 
-// checkAnnotations tells of annotations whose text the operator does not understand.
+// checkAnnotations reports annotations whose value the operator does not understand.
 func checkAnnotations(out *rule.Report, annotations map[string]string, path *field.Path) {
 	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
 		n, err := strconv.Atoi(v)
@@ -228,7 +228,7 @@ const maxObjectSize = 1 << 20
 
 var rc585 = rule.New(rule.Rule{ID: "RC-585", Kind: rule.KindAny, Field: "spec", Condition: "the object takes more than 1 MiB"})
 
-// CheckObjectSize tells of an object that is too large for etcd, or nearly.
+// CheckObjectSize reports an object that is larger, or nearly as large, as etcd allows.
 func CheckObjectSize(out *rule.Report, object any) {
 	data, err := json.Marshal(object)
 	if err != nil || len(data) <= maxObjectSize {
@@ -238,7 +238,7 @@ func CheckObjectSize(out *rule.Report, object any) {
 		"the object takes %d bytes, near the limit of etcd; stay below %d, for example with ConfigMaps for long texts", len(data), maxObjectSize))
 }
 
-// IsTrue reports whether a switch is there and on.
+// IsTrue reports whether a switch is set and true.
 func IsTrue(b *bool) bool { return ptr.Deref(b, false) }
 
 // LowerTrue is how the peer reads most of its annotations.

@@ -185,7 +185,7 @@ var rs524 = rule.New(rule.Rule{ID: "RS-524", Field: "spec.rayClusterConfig.suspe
 var rs525 = rule.New(rule.Rule{ID: "RS-525", Field: "spec.rayClusterConfig.managedBy", Condition: "another value than managedBy of the service",
 	Remedy: "leaves the clusters to another controller than the service; remove it"})
 
-// checkServiceCluster tells of settings of the cluster that make no sense in a RayService.
+// checkServiceCluster reports settings of the cluster that make no sense in a RayService.
 func checkServiceCluster(out *rule.Report, s *service) {
 	spec, path := &s.Spec.RayClusterSpec, s.clusterPath
 	out.When(metadata.IsTrue(spec.HeadGroupSpec.EnableIngress)).Invalid(rs519, path.Child("headGroupSpec", "enableIngress"), true)
@@ -211,7 +211,7 @@ var rs518 = rule.New(rule.Rule{ID: "RS-518", Field: "spec.rayClusterConfig.worke
 	Remedy: "the head does not serve with excludeHeadPodFromServeSvc, and no group lists a port named serve; add it, with containerPort 8000 usually"})
 var rs520 = rule.New(rule.Rule{ID: "RS-520", Field: "spec.excludeHeadPodFromServeSvc", Condition: "true and no group can have workers", Remedy: "leaves nobody to serve, since no group can have workers"})
 
-// checkNoEndpoint tells of a service whose head may not serve and whose workers cannot.
+// checkNoEndpoint reports a service whose head may not serve and whose workers cannot.
 func checkNoEndpoint(out *rule.Report, s *service) {
 	groups, path := s.Spec.RayClusterSpec.WorkerGroupSpecs, s.clusterPath.Child("workerGroupSpecs")
 	workers, ports := false, false
@@ -230,7 +230,7 @@ var rs516 = rule.New(rule.Rule{ID: "RS-516", Field: "spec.rayClusterConfig.gcsFa
 var rs517 = rule.New(rule.Rule{ID: "RS-517", Field: "spec.rayClusterConfig.gcsFaultToleranceOptions.externalStorageNamespace", Condition: "set when two clusters overlap in an upgrade",
 	Remedy: "is shared by the old and the new cluster during an upgrade; leave it out to give each its own"})
 
-// checkSharedState tells of state that two clusters side by side cannot share, or should not.
+// checkSharedState reports state that two clusters side by side cannot, or should not, share.
 func checkSharedState(out *rule.Report, s *service, f *rayv1.GcsFaultToleranceOptions, path *field.Path) {
 	out.When(f.ExternalStorageNamespace != "").Invalid(rs517, path.Child("externalStorageNamespace"), f.ExternalStorageNamespace)
 	if !s.cluster.Rocksdb {

@@ -44,7 +44,7 @@ func (c *serveConfig) warn(by *rule.Rule, value any, where, detail string) {
 
 var rs509 = rule.New(rule.Rule{ID: "RS-509", Field: "spec.serveConfigV2", Condition: "has the form for a single application"})
 
-// checkServeConfig tells of what Ray Serve will refuse or not do.
+// checkServeConfig reports configuration that Ray Serve refuses or ignores.
 func checkServeConfig(out *rule.Report, s *service, path *field.Path) {
 	config, err := metadata.YAMLMap(s.Spec.ServeConfigV2)
 	if err != nil {

@@ -102,7 +102,7 @@ var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition:
 var rs027 = rule.New(rule.Rule{ID: "RS-027", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "removed while an upgrade in steps runs and gate RayServiceIncrementalUpgrade is on", Peer: rule.ByStep, Depends: "gate RayServiceIncrementalUpgrade", Transition: true,
 	Remedy: "cannot be removed while an upgrade in steps runs; wait for its end"})
 
-// CheckTransition also tells of changes that do not reach the clusters.
+// CheckTransition also reports changes that do not reach the clusters.
 func CheckTransition(out *rule.Report, rs, old *rayv1.RayService, o rule.Options) {
 	path := field.NewPath("spec")
 	clusterPath := path.Child("rayClusterConfig")
