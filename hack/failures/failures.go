@@ -20,13 +20,13 @@ type Failure struct {
 	Reason string
 	// When is a sentence for people, which follows the reason.
 	When string
-	// Retry says that the answer tells when to try again: RetryInfo, by REST also Retry-After.
+	// Retry means that the answer has a retry delay: RetryInfo, by REST also Retry-After.
 	Retry bool
 	// Fields are an example of the fields at fault, where the answer names them.
 	Fields []string
-	// of tells the methods that fail so. Nil means all.
+	// of selects the methods that fail in this way. Nil means all.
 	of func(Method) bool
-	// restOnly says that gRPC has no such failure.
+	// restOnly means that only REST has the failure.
 	restOnly bool
 }
 

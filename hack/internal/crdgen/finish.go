@@ -52,8 +52,8 @@ func finish(raw []byte, scheme *runtime.Scheme) ([]byte, error) {
 		} else if err := keepOwnDescriptions(node, t); err != nil {
 			return nil, fmt.Errorf("walking %s: %w", gvk, err)
 		}
-		// Rules speak of the fields of v1, and are too dear to compile them for another version as well; docs/webhooks.md
-		// tells who judges writes through v1alpha1.
+		// The rules refer to fields of v1, and compiling them for another version as well costs too much. docs/webhooks.md describes what
+		// validates writes through v1alpha1.
 		if plural, _ := names["plural"].(string); name == "v1" {
 			if err := addRules(node, plural); err != nil {
 				return nil, fmt.Errorf("adding rules to %s: %w", gvk, err)
@@ -127,7 +127,7 @@ func foreign(t reflect.Type) bool {
 
 type jsonField struct {
 	typ reflect.Type
-	own bool // declared in a struct of ours, with a comment of ours
+	own bool // declared in a struct of this project, with a comment of this project
 }
 
 // fieldByJSONName finds a field as encoding/json does, embedded structs included.

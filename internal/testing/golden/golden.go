@@ -1,4 +1,4 @@
-// Package golden compares what builders make of an object of ours with files that a reviewer can read.
+// Package golden compares the objects that builders make with files that a reviewer can read.
 //
 // Only _test.go files may import it.
 package golden

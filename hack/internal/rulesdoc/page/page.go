@@ -100,10 +100,10 @@ func row(b *bytes.Buffer, r *validation.Rule, e example) {
 		strings.Join(layersOf(r), ", "), stop)
 }
 
-// example is what one broken object is told.
+// example is the problem and the remedy reported for one broken object.
 type example struct{ problem, remedy string }
 
-// broken gives each rule that a Go object can break the problem of the first object in package examples that breaks it.
+// broken returns, by rule, the problem of the first object in package examples that breaks the rule.
 func broken() map[string]example {
 	shown := map[string]example{}
 	for _, e := range examples.All() {
