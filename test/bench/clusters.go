@@ -91,7 +91,7 @@ func (s *session) withoutOperator(ctx context.Context, namespace, what string, p
 
 func clusterName(round, i int) string { return fmt.Sprintf("small-%d-%04d", round, i) }
 
-// hasReadyWorkers tells when a cluster is ready with exactly n workers.
+// hasReadyWorkers returns a function that reports whether a cluster is ready with exactly n workers.
 func hasReadyWorkers(n int32) func(client.Object) bool {
 	return func(obj client.Object) bool {
 		rc, ok := obj.(*rayv1.RayCluster)

@@ -84,7 +84,7 @@ var writeVerbs = map[string]string{http.MethodPost: "create", http.MethodPut: "u
 
 func (q request) isWrite() bool { return q.verb != "get" && q.verb != "list" && q.verb != "watch" }
 
-// classify tells which resource a request is about; ok is false for discovery, health and the like.
+// classify returns the resource that a request is about; ok is false for discovery, health and similar requests.
 func classify(r *http.Request) (q request, ok bool) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	group := ""

@@ -105,7 +105,7 @@ func (l *load) ask(ctx context.Context, service string) error {
 	return answered(resp.StatusCode, data)
 }
 
-// answered tells why an answer is not that of the application.
+// answered returns an error if an answer is not that of the application.
 func answered(code int, data []byte) error {
 	var answer struct{ Application string }
 	if code != http.StatusOK || json.Unmarshal(data, &answer) != nil || answer.Application != shop {

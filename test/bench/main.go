@@ -98,7 +98,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
 
-// Validate tells what is wrong with the flags.
+// Validate returns an error for each invalid flag.
 func (o *Options) Validate() error {
 	var problems []error
 	for _, name := range o.Scenarios {

@@ -175,7 +175,7 @@ func (s *session) close() {
 	}
 }
 
-// lastLogLines of all programs, for whoever has to find out what went wrong.
+// lastLogLines returns the last lines of the logs of all programs, for error messages.
 func (s *session) lastLogLines() string {
 	var b strings.Builder
 	for _, p := range s.processes {

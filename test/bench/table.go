@@ -14,7 +14,7 @@ import (
 type Row struct {
 	// Scenario that measured it.
 	Scenario string `json:"scenario"`
-	// What was measured, for people.
+	// What describes the measurement.
 	What string `json:"what"`
 	// Unit of Measured and Direct.
 	Unit string `json:"unit"`

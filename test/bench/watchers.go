@@ -116,7 +116,7 @@ func awaitChange(ctx context.Context, seen <-chan time.Time) (time.Time, error) 
 	}
 }
 
-// watchMessages reads a watch by gRPC and tells when the wanted change comes.
+// watchMessages reads a watch by gRPC and sends the time when the wanted change arrives.
 func watchMessages(ctx context.Context, c raygatev2.ClusterServiceClient, t target, wanted *atomic.Pointer[[]byte], seen chan<- time.Time) error {
 	stream, err := c.WatchClusters(ctx, &raygatev2.WatchClustersRequest{Namespace: t.namespace, SkipInitial: true, Filter: "name = " + t.name})
 	if err != nil {
@@ -133,7 +133,7 @@ func watchMessages(ctx context.Context, c raygatev2.ClusterServiceClient, t targ
 	}
 }
 
-// watchLines reads a watch by HTTP and tells when the line with the wanted text comes.
+// watchLines reads a watch by HTTP and sends the time when the line with the wanted text arrives.
 func watchLines(ctx context.Context, c *http.Client, url string, wanted *atomic.Pointer[[]byte], seen chan<- time.Time) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -252,7 +252,7 @@ func eventsTo(ctx context.Context, p *process, address string, options []grpc.Di
 	return event, []float64{(after - before) / watcherEvents * 1000}, err
 }
 
-// receive tells of the first message of a stream, and then of each other.
+// receive sends the first message of a stream to began, and all others to got.
 func receive(ctx context.Context, conn *grpc.ClientConn, request *raygatev2.WatchClustersRequest, began, got chan<- []byte) error {
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, watchMethod)
 	if err != nil {

@@ -84,8 +84,8 @@ func percentile(values []float64, p int) float64 {
 	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
 }
 
-// startWebhook runs an operator that looks at no namespace of ours, registers its webhook for one of the two namespaces,
-// and waits until it refuses something.
+// startWebhook runs an operator that watches none of the namespaces of the test. It registers the webhook for one of the two namespaces,
+// and waits until the webhook refuses an object.
 func (s *session) startWebhook(ctx context.Context) error {
 	certs := filepath.Join(s.dir, "certs")
 	ca, err := writeCertificate(certs)

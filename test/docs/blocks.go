@@ -25,7 +25,8 @@ type Block struct {
 // Where names the place of the block.
 func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
-// Commands are the lines of the block that are not empty and no comment. One that ends with a backslash goes on in the next.
+// Commands are the lines of the block that are neither empty nor comments. A backslash at the end of a line continues the command in the
+// next.
 func (b Block) Commands() []string {
 	var all []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(b.Text, "\\\n", " "), "\n") {

@@ -26,8 +26,8 @@ func (c *Cluster) Jobs() []Details {
 	return out
 }
 
-// Update changes the record of a job by hand. It reports whether there is such a job. The entrypoint, if it runs, goes on; its end changes
-// a record that is terminal no more.
+// Update changes the record of a job directly, and reports whether the job exists. A running entrypoint keeps running; its end does not
+// change a record that is terminal.
 func (c *Cluster) Update(id string, change func(*Details)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,7 +25,7 @@ type app struct {
 	failure  string     // of the last build
 	deleting bool
 
-	// What is served: of the last build that succeeded.
+	// The fields below are served: they belong to the last build that succeeded.
 	route       *string
 	deployments map[string]*running
 

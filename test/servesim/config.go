@@ -276,7 +276,7 @@ func (d *deployment) target(capacity *float64) int {
 	return max(1, int(float64(n)**capacity/100+0.5))
 }
 
-// What the variable of an application says is to fail.
+// Variables of an application that configure its failures, and their values.
 const (
 	failVariable  = "RAYGATE_SIM_SERVE_FAIL"
 	buildVariable = "RAYGATE_SIM_SERVE_BUILD"

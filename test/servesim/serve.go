@@ -11,7 +11,7 @@ import (
 type Node struct {
 	ID, IP string
 	Head   bool
-	// Leaving says that the node is about to go: what runs there goes on until then, and is replaced elsewhere at once.
+	// Leaving means that the node is about to be removed: its replicas run until then, and are replaced elsewhere at once.
 	Leaving bool
 }
 
@@ -65,7 +65,7 @@ func New(o Options) *Serve {
 	return &Serve{opts: o, apps: map[string]*app{}, proxies: map[string]*proxy{}}
 }
 
-// Close ends what goes on by itself.
+// Close stops the background work.
 func (s *Serve) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -168,7 +168,7 @@ func openTab(chromium *browser.Browser, base, path, token string) (*browser.Page
 	return tab, nil
 }
 
-// isLive tells when a page has all that it asks for but its watch.
+// isLive returns an error unless a page has received all that it asks for except its watch.
 func isLive(tab *browser.Page) error {
 	text, err := tab.Text()
 	if err != nil {

@@ -23,7 +23,7 @@ type Finding struct {
 	Nodes            []struct{ Target, Why string }
 }
 
-// Grave tells whether the finding is serious or critical.
+// Grave reports whether the finding is serious or critical.
 func (f Finding) Grave() bool { return f.Impact == "serious" || f.Impact == "critical" }
 
 func (f Finding) String() string {

@@ -49,7 +49,7 @@ func Start(ctx context.Context) (*Browser, error) {
 	b := &Browser{}
 	allocator, cancel := chromedp.NewExecAllocator(ctx, options...)
 	b.cancel = append(b.cancel, cancel)
-	// What chromedp does not know of a newer protocol is no error of the page.
+	// A part of a newer protocol that chromedp does not know is no error of the page.
 	b.ctx, cancel = chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
 	b.cancel = append(b.cancel, cancel)
 	if err := chromedp.Do(b.ctx); err != nil {
