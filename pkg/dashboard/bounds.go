@@ -25,7 +25,7 @@ type heldBody struct {
 	body  io.Reader
 	room  func(ctx context.Context, n int64) error
 	limit int64
-	// err is why there is no more of the body, unless it has come to its end.
+	// err is why the body cannot be read further, or nil at its regular end.
 	err error
 }
 
@@ -62,8 +62,8 @@ func valuesIn(text []byte) int {
 	return n
 }
 
-// listJobs decodes a list one job after the other, so that no more than one of them is held twice. Entries that are no jobs, or have too many values,
-// are left out, so that one of them does not hide the others.
+// listJobs decodes a list one job at a time, so that at most one job is in memory twice. Entries that are not jobs, or have too many
+// values, are left out, so that they do not hide the others.
 func listJobs(body *heldBody, maxJob int64) (jobs []Job, err error) {
 	one := &oneEntry{body: body, max: maxJob}
 	decoder := json.NewDecoder(one)
@@ -97,7 +97,7 @@ func listJobs(body *heldBody, maxJob int64) (jobs []Job, err error) {
 	return jobs, nil
 }
 
-// oneEntry bounds what a decoder has read and not yet decoded, which is one entry of a list.
+// oneEntry limits the bytes that a decoder has read and not yet decoded, which are one entry of a list.
 type oneEntry struct {
 	body    io.Reader
 	decoder *json.Decoder

@@ -25,7 +25,7 @@ func (t Token) Format(f fmt.State, _ rune) {
 // MarshalText implements encoding.TextMarshaler.
 func (t Token) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%s", t), nil }
 
-// Config says where a dashboard is and how to talk to it. The zero value of each field but URL is usable.
+// Config is the address of a dashboard and the options of calls to it. The zero value of each field but URL is usable.
 type Config struct {
 	// URL is the root of the dashboard; see DirectURL and ServiceProxyURL.
 	URL *url.URL
@@ -51,8 +51,8 @@ type Config struct {
 	MaxJob, MaxList, MaxLogs int64
 	// MaxServe limits the answer of ServeDetails in bytes. 0 means 16 MiB.
 	MaxServe int64
-	// Room is asked before so many bytes more are held for the call of a context: those of answers that are decoded, with what is made of them. An error ends
-	// the call. Nil means that there is room for everything.
+	// Room is called before a call holds this number of additional bytes: for answers that are decoded, and for what they decode to. An
+	// error ends the call. Nil means no limit.
 	Room func(ctx context.Context, bytes int64) error
 }
 

@@ -60,7 +60,7 @@ func Follow(ctx context.Context, c Client, id string, w io.Writer, o FollowOptio
 	}
 }
 
-// copyTail copies what is new in the log, which every stream begins anew.
+// copyTail copies the new part of the log; every stream starts at the beginning of the log.
 func copyTail(ctx context.Context, c Client, id string, out *counted) error {
 	stream, err := c.TailJobLogs(ctx, id)
 	if err != nil {
@@ -77,7 +77,7 @@ func copyTail(ctx context.Context, c Client, id string, out *counted) error {
 	return err
 }
 
-// counted keeps what went wrong with the writer apart from what went wrong with the stream.
+// counted separates errors of the writer from errors of the stream.
 type counted struct {
 	w   io.Writer
 	n   int64

@@ -72,7 +72,7 @@ type logText struct {
 }
 
 const (
-	// maxLogKeys bounds what may stand before the log.
+	// maxLogKeys limits the bytes before the log.
 	maxLogKeys = 64 << 10
 	// logBuffer is how much of a log is held.
 	logBuffer = 16 << 10
@@ -113,7 +113,7 @@ func (t *logText) begin() error {
 	return t.failed(errNoLogs, nil)
 }
 
-// next returns the next byte that is no space.
+// next returns the next byte that is not a space.
 func (t *logText) next() (byte, error) {
 	for {
 		b, err := t.in.ReadByte()
@@ -170,7 +170,7 @@ func (t *logText) piece(space int) ([]byte, error) {
 	return piece, nil
 }
 
-// fill decodes what stands next: a run of plain text, or one character that is escaped.
+// fill decodes the next part: a run of plain text, or one escaped character.
 func (t *logText) fill() error {
 	if _, err := t.in.Peek(1); err != nil {
 		return noEOF(err)

@@ -12,7 +12,7 @@ import (
 // maxErrorBody is how much of an answer that is an error is read.
 const maxErrorBody = 64 << 10
 
-// duplicateHint is in the answer to a submission whose id is in use.
+// duplicateHint is part of the answer to a submission whose id is in use.
 const duplicateHint = "Please use a different submission_id"
 
 // agentRefusal is in the answer of a head that passes on a refusal by the agent of a node, with status code 500.
@@ -84,7 +84,7 @@ func isJSON(contentType string) bool {
 	return err == nil && kind == "application/json"
 }
 
-// isPage reports whether a person was meant to read the answer: something in between asks to log in.
+// isPage reports whether the answer is an HTML page, such as the login page of an intermediary.
 func isPage(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && kind == "text/html"
