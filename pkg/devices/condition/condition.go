@@ -16,7 +16,7 @@ const MaxCost = 30_000
 // MaxLength bounds the text of a condition, in bytes.
 const MaxLength = 4096
 
-// Input is what a condition is about.
+// Input is the input of a condition.
 type Input struct {
 	// Container is the name of the container.
 	Container string
@@ -66,7 +66,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// Compile reads a condition that may name the amounts of these fields. The error says what is wrong with it.
+// Compile parses a condition that may use the amounts of these fields. The error describes what is wrong.
 func Compile(text string, fields []string) (*Condition, error) {
 	if len(text) > MaxLength {
 		return nil, fmt.Errorf("is %d bytes, but must be at most %d", len(text), MaxLength)
@@ -103,7 +103,7 @@ func Compile(text string, fields []string) (*Condition, error) {
 	return &Condition{text: text, program: program}, nil
 }
 
-// Holds reports whether the condition is met. It is an error if it cannot be said, such as of a key that is not there.
+// Holds evaluates the condition. It returns an error if the result is undefined, for example because of a missing key.
 func (c *Condition) Holds(in *Input) (bool, error) {
 	out, _, err := c.program.Eval(variables{in})
 	if err != nil {

@@ -41,7 +41,7 @@ func (v variables) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation.
 func (variables) Parent() cel.Activation { return nil }
 
-// What Kubernetes permits, and more keys than Pods have.
+// Limits that Kubernetes permits, and more keys than Pods have.
 const (
 	maxKeys       = 1000
 	maxKey        = 253 + 1 + 63

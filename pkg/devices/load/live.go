@@ -37,13 +37,13 @@ type File struct {
 	// Every is how often the file is read.
 	Every time.Duration
 	Clock clock.WithTicker
-	// Reloaded is called for each change of the file, with nil or what is wrong with it; the last good registry stays in use then.
+	// Reloaded is called for each change of the file, with nil or the error in it. After an error the last good registry stays in use.
 	Reloaded func(err error)
 
 	last []byte
 }
 
-// Open reads the file for the first time. There is no registry to fall back to, so that a bad one is an error.
+// Open reads the file for the first time. An invalid file is an error, because there is no previous registry.
 func (f *File) Open() error {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {

@@ -4,18 +4,18 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// Demand is what a Pod takes of quotas.
+// Demand is the usage of quotas by a Pod.
 type Demand struct {
-	// Totals are by resource name: numbers of devices and cores, memory in MiB. Init containers that end count only where they take more than all that
-	// runs later, as for the scheduler. Resources of which nothing is taken are missing.
+	// Totals are by resource name: numbers of devices and cores, memory in MiB. Init containers that end count only if they use more than
+	// all containers that run later, as for the scheduler. Unused resources are missing.
 	Totals map[string]int64
 	// Charges say where the totals come from.
 	Charges []Charge
-	// Unsized are requests whose memory is not known.
+	// Unsized are requests whose memory is unknown.
 	Unsized []Unsized
 }
 
-// Charge is what one container takes of one resource.
+// Charge is the usage of one resource by one container.
 type Charge struct {
 	Resource  string
 	Container string
@@ -32,11 +32,11 @@ type Unsized struct {
 	// Resource is that of the family's memory.
 	Resource  string
 	Container string
-	// Deny says that it is refused where there is a quota for the memory.
+	// Deny means that the request is refused if there is a quota for the memory.
 	Deny bool
 }
 
-// charge adds what a container takes.
+// charge adds the usage of a container.
 func (d *Demand) charge(v *vendor, c *container, get func(devices.Field) int64) {
 	count := get(devices.Count)
 	times := max(1, count) // memory that is asked for without a number of devices is not free

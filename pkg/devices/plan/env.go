@@ -7,7 +7,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// variables are those of a container, with what was changed of them.
+// variables are the variables of a container, including the changes.
 type variables struct {
 	list    []variable
 	had     int // how many of the list the container had

@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// mirrorAnnotation marks the objects that stand for static Pods. What they say has happened already.
+// mirrorAnnotation marks mirror Pods, which represent static Pods that the kubelet has started already.
 const mirrorAnnotation = corev1.MirrorPodAnnotationKey
 
-// Pod is what planning reads of one: amounts as they are written, and which parents of a patch there are.
+// Pod is the part of a Pod that planning reads: amounts as written, and which parents of a patch exist.
 type Pod struct {
 	annotations    map[string]string
 	labels         map[string]string
@@ -25,7 +25,7 @@ type Pod struct {
 	containers     []container // init containers first
 }
 
-// Identity is what logs say of a Pod.
+// Identity identifies a Pod in logs.
 type Identity struct {
 	Name, GenerateName string
 	// Controller is kind and name of the owner that made it, empty if there is none.
@@ -50,7 +50,7 @@ func identity(name, generateName string, owners []metav1.OwnerReference) Identit
 // Identity is that of a Pod that was read by FromJSON; empty otherwise.
 func (p *Pod) Identity() Identity { return p.identity }
 
-// HasLabel reports whether the Pod has the label, with whatever value.
+// HasLabel reports whether the Pod has the label, with any value.
 func (p *Pod) HasLabel(key string) bool {
 	_, ok := p.labels[key]
 	return ok

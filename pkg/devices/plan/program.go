@@ -130,13 +130,13 @@ func (p *Program) Vendors() []string {
 // SetsAbsentEnv reports whether Pods without any device are changed, too.
 func (p *Program) SetsAbsentEnv() bool { return len(p.absent) > 0 }
 
-// OptsOut reports whether a Pod with these labels is left as it is. It is held to quotas, and refused for what is wrong with it, all the same.
+// OptsOut reports whether a Pod with these labels is left unchanged. Quotas and checks still apply to it.
 func OptsOut(labels map[string]string) bool {
 	return labels[devices.OptOutLabel] == devices.OptOutValue
 }
 
-// ForbidsOptOut says why a Pod with devices may not be left as it is by its label; empty if it may, or is not. A namespace that is not known, which is
-// empty, may be one that permits it.
+// ForbidsOptOut returns the reason why a Pod with devices may not opt out of changes by its label; empty if it may, or does not. An empty
+// namespace is unknown, and may be one that permits it.
 func (p *Program) ForbidsOptOut(namespace string, labels map[string]string) string {
 	if !OptsOut(labels) || p.optOut.Policy != devices.Deny || slices.Contains(p.optOut.Namespaces, namespace) || namespace == "" && len(p.optOut.Namespaces) > 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// RayCounts are what a device counts as in Ray.
+// RayCounts is the count of a device in Ray.
 type RayCounts struct {
 	// GPUs are handles: entries of the list of visible devices.
 	GPUs int64
@@ -16,8 +16,8 @@ type RayCounts struct {
 	Custom map[string]int64
 }
 
-// Ray says what a device of a plan counts as in Ray. Sizes of slices do not matter: Ray's unit is the device that a process sees. A family that says
-// nothing is a custom resource with its name in upper case, so that the autoscaler can see it.
+// Ray returns the count of a planned device in Ray. Sizes of slices do not matter: Ray's unit is the device that a process sees. A family
+// without a setting is a custom resource with its name in upper case, so that the autoscaler can see it.
 func (p *Program) Ray(d *Device) RayCounts {
 	for i := range p.vendors {
 		if v := &p.vendors[i]; v.Name == d.Vendor {
@@ -60,7 +60,8 @@ func (v *vendor) counted(d *Device) RayCounts {
 	return out
 }
 
-// RayWarnings are about devices of a Pod of Ray that do not count as one might think. The Ray container is the first app container; Ray sees no other.
+// RayWarnings are about devices of a Ray Pod that Ray does not count as expected. Only devices of the Ray container, the first app
+// container, count.
 func (p *Program) RayWarnings(devices []Device) []string {
 	var warnings, families []string
 	for i := range devices {
