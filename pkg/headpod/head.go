@@ -13,7 +13,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// ErrNoHead says that a Pod is not the running head of the cluster.
+// ErrNoHead means that a Pod is not the running head of the cluster.
 var ErrNoHead = errors.New("the cluster has no running head Pod")
 
 // Head is the dashboard of one RayCluster.

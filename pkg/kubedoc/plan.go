@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// structPlan is what decoding needs to know about a struct type.
+// structPlan is the information about a struct type that decoding needs.
 type structPlan struct {
 	fields []fieldPlan
 	byName map[string]int
@@ -22,7 +22,7 @@ type structPlan struct {
 
 type fieldPlan struct {
 	name string
-	// index leads to the field through inlined structs, none of which is a pointer in the Kubernetes API.
+	// index is the path to the field through inlined structs, none of which is a pointer in the Kubernetes API.
 	index     []int
 	omitEmpty bool
 }

@@ -23,11 +23,12 @@ const (
 	maxText = 4 << 20
 )
 
-// Read reads one document in JSON, or in YAML as kubectl understands it, into a tree as unstructured.Unstructured keeps it: integers as int64, other
-// numbers as float64. It returns every mistake in the text, up to 100: a key that is there twice, of which the first counts, text that is not UTF-8,
-// too many values. The tree is nil when the document as a whole cannot be read or is no object; there is one mistake then at least.
+// Read reads one document in JSON, or in YAML as kubectl accepts it, into a tree in the form of unstructured.Unstructured: integers as
+// int64, other numbers as float64. It returns every mistake in the text, up to 100: a repeated key (the first one counts), text that is not
+// UTF-8, too many values. The tree is nil if the document as a whole cannot be read or is not an object; there is at least one mistake
+// then.
 //
-// It is linear in the document: at most 400 bytes are allocated for each of its bytes, whatever it says, and no more than MaxValues are read.
+// Its time is linear in the document. It allocates at most 400 bytes per byte of the document and reads at most MaxValues values.
 func Read(data []byte, isYAML bool) (map[string]any, field.ErrorList) {
 	return read(&reader{data: data, maxValues: MaxValues, maxText: maxText}, isYAML)
 }
@@ -52,7 +53,7 @@ func read(r *reader, isYAML bool) (map[string]any, field.ErrorList) {
 	return tree, r.list
 }
 
-// reader reads a document. Its functions return false when there is no use in reading on.
+// reader reads a document. Its functions return false if reading cannot continue.
 type reader struct {
 	mistakes
 	data   []byte
@@ -63,7 +64,7 @@ type reader struct {
 	maxValues, maxText int
 }
 
-// place is where a value stands in the document. Places stay on the stack of the functions that read; a path is made for what is reported only.
+// place is the position of a value in the document. Places stay on the stack of the functions that read; only mistakes need a path.
 type place struct {
 	up     *place
 	name   string
@@ -96,7 +97,7 @@ func (r *reader) readJSON() (any, bool) {
 	return r.jsonValue(nil, 0)
 }
 
-// position says where a syntax error of JSON is.
+// position returns the position of a syntax error in JSON.
 func (r *reader) position(err error) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok || syntax.Offset == 0 {
@@ -140,7 +141,7 @@ func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 	return r.number(string(r.data[start:r.pos]), at), true
 }
 
-// next returns the byte at which the next value, or the end of an object or list, begins. What separates them has been checked.
+// next returns the first byte of the next value, or the end of an object or list. Separators have been checked already.
 func (r *reader) next() byte {
 	for strings.IndexByte(" \t\r\n,:", r.data[r.pos]) >= 0 {
 		r.pos++
@@ -181,7 +182,7 @@ func (r *reader) jsonList(at *place, depth int) (any, bool) {
 	return list, true
 }
 
-// jsonString reads a string, at whose opening quote the reader is.
+// jsonString reads a string. The reader is at its opening quote.
 func (r *reader) jsonString(at *place) string {
 	start, escaped := r.pos, false
 	for r.pos++; r.data[r.pos] != '"'; r.pos++ {

@@ -106,12 +106,13 @@ func podLabels(t *corev1.PodTemplateSpec, ofGroup map[string]string, kind rayv1.
 	return l
 }
 
-// Plan is what device admission does to Pods of the group.
+// Plan returns the changes that device admission makes to Pods of the group.
 func (g *Group) Plan(p *plan.Program) *plan.Result {
 	return p.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec).WithLabels(g.Labels))
 }
 
-// ForbiddenOptOut says why Pods of the group, which the plan is of, may not be left as they are by their label; empty if they may, or are not.
+// ForbiddenOptOut returns the reason why Pods of the group may not opt out of changes by their label; empty if they may, or do not. r is
+// the plan of these Pods.
 func (g *Group) ForbiddenOptOut(p *plan.Program, r *plan.Result) string {
 	if len(r.Devices) == 0 {
 		return ""

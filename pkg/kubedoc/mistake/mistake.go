@@ -1,5 +1,5 @@
-// Package mistake words what a decoder can find wrong with a document, so that the decoders of wire forms (codec) and of
-// the Kubernetes documents inside them (kubedoc) say the same about the same mistake. It decodes nothing itself.
+// Package mistake has the texts of the mistakes that decoders find in a document. The decoders of wire formats (codec) and of the
+// Kubernetes documents inside them (kubedoc) therefore report the same mistake with the same text. It does not decode.
 package mistake
 
 import (
@@ -17,7 +17,7 @@ const (
 	DuplicateKey = "duplicate-key"
 	// OutOfRange is a number the field cannot hold.
 	OutOfRange = "out-of-range"
-	// BadFormat is a string that is not what the field takes, such as a quantity or a time.
+	// BadFormat is a string in a format that the field does not accept, such as a malformed quantity or time.
 	BadFormat = "bad-format"
 	// InvalidUTF8 is text that is not UTF-8.
 	InvalidUTF8 = "invalid-utf8"
@@ -47,7 +47,7 @@ func Unknown(name string, known []string) string {
 // maxName is how much of a name is shown. Kubernetes has none that is longer.
 const maxName = 320
 
-// Short cuts a name that is no name, so that what is said about a document stays short.
+// Short shortens an overlong name, so that messages about a document stay short.
 func Short(name string) string {
 	if len(name) <= maxName {
 		return name
@@ -60,7 +60,7 @@ func Type(want, got string) string {
 	return "expected " + want + ", got " + got
 }
 
-// Text is the message for a value of type got where a string was expected. unquoted says that quotes would make it one.
+// Text is the message for a value of type got where a string was expected. unquoted means that quotes would make it a string.
 func Text(got string, unquoted bool) string {
 	if unquoted {
 		got += "; put it in quotes"
