@@ -19,7 +19,7 @@ func exempt(object, old Object, spec, oldSpec any) bool {
 		maps.Equal(object.GetLabels(), old.GetLabels()) && maps.Equal(object.GetAnnotations(), old.GetAnnotations()) && equality.Semantic.DeepEqual(spec, oldSpec)
 }
 
-// ruleRoots are the paths of the parts of an object that rules speak of. Empty means that the kind has no such part.
+// ruleRoots are the paths of the parts of an object that rules check. Empty means that the kind has no such part.
 type ruleRoots struct{ cluster, job string }
 
 // of is the path below which the rule reads.
@@ -88,8 +88,8 @@ func encoded(v reflect.Value) string {
 	return string(data)
 }
 
-// locate follows a path into an object. It returns the path with names for indices where list items have names, so that
-// moving an item is no change of it, and the value at the end, which is not valid when the path leads nowhere.
+// locate follows a path into an object. It returns the path, with names in place of indices where list items have names, so that moving an
+// item is no change. It also returns the value at the end, which is not valid if the path leads nowhere.
 func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
 	var logical strings.Builder
 	for _, step := range steps {

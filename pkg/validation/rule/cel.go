@@ -11,10 +11,10 @@ const (
 	InCEL APILayer = "CEL"
 )
 
-// Part is a part of the API that stands in one or more kinds, or the whole object of a kind.
+// Part is a part of the API that occurs in one or more kinds, or the whole object of a kind.
 type Part string
 
-// Parts that rules stand in.
+// Parts that have rules.
 const (
 	// ClusterSpec is RayClusterSpec, in all four kinds.
 	ClusterSpec Part = KindClusterSpec
@@ -39,12 +39,12 @@ const (
 type Ratchet int
 
 const (
-	// WasBroken lets an update pass when the old value broke the rule too, and not in a lesser way.
+	// WasBroken allows an update if the old value broke the rule as well, at least as much.
 	WasBroken Ratchet = iota
-	// ByServer leaves it to the API server, which asks the rule whenever its node changed: for nodes that hold nothing but
-	// what the rule reads, or whose items have no old value because they are in a list without keys.
+	// ByServer leaves ratcheting to the API server, which evaluates the rule whenever its node changed. It is for nodes that contain only
+	// what the rule reads, or whose items have no old value because their list has no keys.
 	ByServer
-	// CreateOnly asks the rule on create only: for names, which cannot change.
+	// CreateOnly evaluates the rule on create only: for names, which cannot change.
 	CreateOnly
 )
 
@@ -67,22 +67,22 @@ type CEL struct {
 	Reason Reason
 	// Ratchet is how updates of objects pass that broke the rule before.
 	Ratchet Ratchet
-	// Unchanged are paths below the node. With WasBroken an update passes if it changes none of them, instead of if the old
-	// value broke the rule: what was wrong before must not become wrong in another way. They must be all that the rule reads.
+	// Unchanged are paths below the node. With WasBroken an update passes if it changes none of them; the old value is not evaluated. An
+	// old problem must not turn into another one. They must be all that the rule reads.
 	Unchanged []string
 	// NoWorse compares self with oldSelf. With WasBroken an update passes only if this is true too.
 	NoWorse string
-	// Groups and EachGroup are in place of Valid: a list of worker groups below the node, and a condition that is true of each good one, g.
-	// Of a group without Pods a rule of tier kubernetes asks nothing. An update passes that brings in no more groups that
-	// break the rule; which groups they are would take comparing each with each, beyond any budget. The Go check does.
+	// Groups and EachGroup replace Valid: a list of worker groups below the node, and a condition that is true of each valid one, g. A rule
+	// of tier kubernetes ignores groups without Pods. An update passes if no more groups than before break the rule. Comparing each group
+	// with each would exceed the budget; the Go check does that.
 	Groups, EachGroup string
-	// OwnWords marks messages that are not those of the Go check, whose text comes from a library.
+	// OwnWords marks messages that differ from those of the Go check, whose text comes from a library.
 	OwnWords bool
-	// Partly says that the rule can be broken in other ways than the expression sees, at the same field.
+	// Partly means that the expression does not cover all ways to break the rule at the field.
 	Partly bool
 }
 
-// Keyword is a keyword in the schemas of the CRDs. A keyword is asked only when the value of its node changed.
+// Keyword is a keyword in the schemas of the CRDs. It is evaluated only if the value of its node changed.
 type Keyword struct {
 	// Part and Node are as in [CEL].
 	Part                           Part
@@ -90,8 +90,8 @@ type Keyword struct {
 	MaxItems, MinLength, MaxLength *int64
 }
 
-// Policy is one expression of a rule in the ValidatingAdmissionPolicies. A policy sees all of the object and has no estimate of costs, but
-// it cannot name a field, so its message begins with one.
+// Policy is one expression of a rule in the ValidatingAdmissionPolicies. A policy sees the whole object and has no estimate of costs. It
+// cannot name a field, so its message begins with one.
 type Policy struct {
 	// Parts are the kinds of object that the policy checks. Nil means all kinds that contain the kind of the rule.
 	Parts []Part

@@ -33,23 +33,23 @@ const (
 	GateIncrementalUpgrade Gate = "RayServiceIncrementalUpgrade"
 	// GateCronJob starts the controller of RayCronJobs. Off by default.
 	GateCronJob Gate = "RayCronJob"
-	// GateSidecarSubmitterRestart lets the submitter of a RayJob in SidecarMode be tried again. Off by default.
+	// GateSidecarSubmitterRestart allows retries of the submitter of a RayJob in SidecarMode. Off by default.
 	GateSidecarSubmitterRestart Gate = "SidecarSubmitterRestart"
 )
 
-// Missing says what to do about a field whose gate is off.
+// Missing returns the remedy for a field whose gate is off.
 func (g Gate) Missing() string {
 	return "needs the feature gate " + string(g) + " of the operator; turn it on, or remove this"
 }
 
-// gateDefaults are what KubeRay 1.7 does when nobody sets the gate.
+// gateDefaults are the defaults of the gates in KubeRay 1.7.
 var gateDefaults = map[Gate]bool{
 	GateDeletionPolicy: true, GateMultiHostIndexing: true, GateIncrementalUpgrade: true,
 	GateNetworkPolicy: false, GateMTLS: false, GateHistoryServer: false, GateEmbeddedGCSStorage: false,
 	GateCronJob: false, GateSidecarSubmitterRestart: false,
 }
 
-// Known reports whether some rule asks for the gate.
+// Known reports whether a rule uses the gate.
 func (g Gate) Known() bool {
 	_, known := gateDefaults[g]
 	return known
@@ -101,26 +101,26 @@ type Options struct {
 	Facts *Facts
 }
 
-// Facts are what a controller has seen in the namespace of the object. Zero values say nothing and break no rule.
+// Facts are what a controller has read in the namespace of the object. Zero values mean unknown and break no rule.
 type Facts struct {
 	// ForeignNetworkPolicies are names of NetworkPolicies that the cluster needs and that belong to someone else.
 	ForeignNetworkPolicies []string
-	// ServiceAccountMissing says that the ServiceAccount which the head Pod names does not exist.
+	// ServiceAccountMissing means that the ServiceAccount of the head Pod does not exist.
 	ServiceAccountMissing bool
-	// AuthSecretMissing says that the Secret in authOptions.secretName does not exist, or has no key auth_token.
+	// AuthSecretMissing means that the Secret in authOptions.secretName does not exist, or has no key auth_token.
 	AuthSecretMissing bool
 	// Claim is the PersistentVolumeClaim of the embedded store as it is, or nil.
 	Claim *corev1.PersistentVolumeClaimSpec
-	// WorkerPods are the names of the Pods of each group that is a key, and of those that it had: the autoscaler takes a name off
-	// its list when the Pod has gone.
+	// WorkerPods are the names of the current and former Pods of each group that is a key: the autoscaler removes a name from its list
+	// after the Pod is gone.
 	WorkerPods map[string][]string
 	// WantedPods is the number of Pods that the operator has counted for each group that is a key.
 	WantedPods map[string]int64
-	// SelectedClusterMissing says that the RayCluster in clusterSelector does not exist.
+	// SelectedClusterMissing means that the RayCluster in clusterSelector does not exist.
 	SelectedClusterMissing bool
 }
 
-// Enabled reports whether the gate is on, as far as anybody knows.
+// Enabled reports whether the gate is on, as far as known.
 func (o Options) Enabled(g Gate) bool {
 	if on, set := o.Gates[g]; set {
 		return on
@@ -128,7 +128,7 @@ func (o Options) Enabled(g Gate) bool {
 	return gateDefaults[g]
 }
 
-// Knows reports whether Enabled is more than a guess.
+// Knows reports whether Enabled is certain.
 func (o Options) Knows(g Gate) bool {
 	_, set := o.Gates[g]
 	return set || o.FromOperator || gateDefaults[g]
@@ -144,9 +144,9 @@ func (o Options) Scheduler() string {
 	return ptr.Deref(o.BatchScheduler, "")
 }
 
-// ParseGates reads settings such as "RayClusterMTLS=true" into Options.Gates. Settings may be joined by commas; the last one of a gate counts. The
-// error names every setting that is malformed or whose gate no rule asks for. Gates that the operator knows and rules do not are among the latter,
-// so that a misspelt one is not taken for a harmless one.
+// ParseGates reads settings such as "RayClusterMTLS=true" into Options.Gates. Settings may be joined by commas; the last one of a gate
+// counts. The error names every setting that is malformed or whose gate no rule uses. This includes gates of the operator without rules,
+// because a misspelt gate must not pass as one of these.
 func ParseGates(settings ...string) (map[Gate]bool, error) {
 	gates := map[Gate]bool{}
 	var errs []error

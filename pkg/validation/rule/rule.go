@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Tier says why there is a rule, and with that where it may refuse an object.
+// Tier is the reason why a rule exists. It decides where the rule may refuse an object.
 type Tier string
 
 const (
-	// Peer rules are those of KubeRay 1.7: its schema, CEL, webhook or controller refuses the object too. They refuse new
-	// objects and the errors that an update brings in, everywhere but where they depend on what is not known. A controller
-	// stops where that of KubeRay stops.
+	// Peer rules are those of KubeRay 1.7: its schema, CEL, webhook or controller refuses the object too. They refuse new objects and the
+	// errors that an update adds, everywhere except where they depend on unknown settings. A controller stops where KubeRay's controller
+	// stops.
 	Peer Tier = "peer"
-	// Kubernetes rules are about children that the API server would always refuse, whatever mode, feature gate or webhook
-	// is in play. They refuse as those of the peer do, but never stop what runs already.
+	// Kubernetes rules are about children that the API server would always refuse, independent of mode, feature gate and webhook. They
+	// refuse like those of the peer, but never stop what runs already.
 	Kubernetes Tier = "kubernetes"
 	// Advice rules are all others. They only warn, everywhere in the same words.
 	Advice Tier = "advice"
@@ -27,7 +27,7 @@ const (
 type PeerLayer string
 
 const (
-	// PeerSchema is its CRDs: the schema, CEL, and what the API server asks of each object.
+	// PeerSchema is KubeRay's CRDs: the schema, CEL, and the API server's checks of every object.
 	PeerSchema PeerLayer = "schema"
 	// PeerWebhook is its validating webhook, which is off by default.
 	PeerWebhook PeerLayer = "webhook"
@@ -63,9 +63,9 @@ const (
 type Layer string
 
 const (
-	// LayerPackage is package validation, and so every entry point that asks it: gateway, webhook, controller, command line.
+	// LayerPackage is package validation, and so every entry point that uses it: gateway, webhook, controller, command line.
 	LayerPackage Layer = "package"
-	// LayerController is package validation as the controller asks it: the rule needs [Facts] that only the controller has.
+	// LayerController is package validation as the controller uses it: the rule needs [Facts] that only the controller has.
 	LayerController Layer = "controller"
 	// LayerSchema is the OpenAPI schema of the CRD, for rules that only it has.
 	LayerSchema Layer = "schema"
@@ -131,13 +131,13 @@ type Rule struct {
 	Marker APILayer
 	// Keyword is a keyword of the schema that enforces the rule. Nil means none.
 	Keyword *Keyword
-	// CEL is what the schemas of the CRDs ask.
+	// CEL are the expressions in the schemas of the CRDs.
 	CEL []CEL
-	// Policies are what ValidatingAdmissionPolicies ask where a schema cannot see or afford what the rule reads.
+	// Policies are expressions in ValidatingAdmissionPolicies, for rules that a schema cannot evaluate or afford.
 	Policies []Policy
 }
 
-// Severity is what becomes of an object that breaks the rule.
+// Severity is the effect on an object that breaks the rule.
 func (r *Rule) Severity() Severity {
 	switch {
 	case r.Tier == Advice && !r.OptIn:

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// wantsAutoscalerV2 reads the switch from before autoscalerOptions.version, with the values that the peer knows.
+// wantsAutoscalerV2 reads the setting that is older than autoscalerOptions.version, with the values that KubeRay accepts.
 func wantsAutoscalerV2(head *corev1.Container) bool { return hasEnv(head, cel.V2Variable, "1", "true") }
 
 var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"},
@@ -149,7 +149,7 @@ func checkRayVersion(out *rule.Report, c *Spec, path *field.Path) {
 	wanted, source := parseRayVersion(c.Spec.RayVersion), "rayVersion, which is "+rule.Clipped(c.Spec.RayVersion)
 	switch {
 	case c.Spec.RayVersion == "":
-		// Head and workers have to be of one version, whatever it is.
+		// Head and workers must have the same version.
 		if head := RayContainer(&c.Spec.HeadGroupSpec.Template); head != nil {
 			wanted, source = imageRayVersion(head.Image), "the image of the head, which is "+rule.Clipped(head.Image)
 		}
@@ -175,7 +175,7 @@ func checkRayVersion(out *rule.Report, c *Spec, path *field.Path) {
 	}
 }
 
-// First releases of Ray with what a field asks for.
+// First releases of Ray that support a field.
 var (
 	rayWithTokenAuth     = version.MustParseGeneric("2.52.0")
 	rayWithK8sTokenAuth  = version.MustParseGeneric("2.55.0")

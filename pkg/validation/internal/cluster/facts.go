@@ -28,7 +28,7 @@ var rc123 = rule.New(rule.Rule{ID: "RC-123", Field: "headGroupSpec.template.spec
 var rc124 = rule.New(rule.Rule{ID: "RC-124", Field: "authOptions.secretName", Condition: "the Secret does not exist or has no key auth_token", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly,
 	Remedy: "make a Secret of this name with the token under the key auth_token"})
 
-// checkFacts compares the spec with what the controller has seen around it.
+// checkFacts compares the spec with the facts that the controller has about other objects.
 func checkFacts(out *rule.Report, c *Spec, path *field.Path) {
 	f := c.Options.Facts
 	if f == nil {

@@ -49,7 +49,7 @@ var rc082 = rule.New(rule.Rule{ID: "RC-082", Field: "historyServerOptions.collec
 	CEL: []rule.CEL{{Node: cel.CollectorNode, Field: ".env", Reason: rule.Required, Valid: "has(self.env) && self.env.exists(e, e.name == 'STORAGE_BACKEND' && has(e.value) && e.value != '')",
 		Says: "STORAGE_BACKEND must be among them, as a literal value, as in S3, GCS, AZUREBLOB or ALIYUNOSS"}}})
 
-// storage is a rule on a storage: which variables it needs, in which modes of authentication. No modes stand for all.
+// storage is a rule on a storage: the variables that it needs, in these modes of authentication. No modes means all modes.
 type storage struct {
 	by               *rule.Rule
 	backend          string

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// nodeGroup is what the head group and a worker group have in common.
+// nodeGroup is the common part of the head group and a worker group.
 type nodeGroup struct {
 	head           bool
 	name           string
@@ -111,7 +111,7 @@ func checkResources(out *rule.Report, g nodeGroup, path *field.Path) {
 	}
 }
 
-// offersResources reports whether the autoscaler can compute what a worker of the group brings.
+// offersResources reports whether the autoscaler can compute the resources of a worker of the group.
 func offersResources(g *rayv1.WorkerGroupSpec) bool {
 	for name := range g.Resources {
 		if name != "memory" && name != "object_store_memory" {

@@ -19,7 +19,7 @@ var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec
 var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
 	CEL: []rule.CEL{cel.EachGroup(rule.Required, "g.template.?spec.?containers[?0].hasValue()", "template.spec.containers: give at least one container; the first runs Ray")}})
 
-// checkPodTemplate adds to what holds for any Pod template what the operator makes of that of a group.
+// checkPodTemplate applies the rules for any Pod template, and those for the changes that the operator makes to the template of a group.
 func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	spec, t := path.Child("spec"), g.template
 	pods.Template{
@@ -104,8 +104,8 @@ type container struct {
 	path   *field.Path // of the name
 }
 
-// checkReservedName refuses the name of a container that the operator adds to the Pod. Whether it adds one that makes workers wait, it alone
-// knows.
+// checkReservedName refuses the name of a container that the operator adds to the Pod. Only the operator knows whether it adds the
+// container that makes workers wait.
 func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, it container) {
 	collector, waits, perhaps := g.rule(rc089, rc090), rc525, out
 	if it.isInit {

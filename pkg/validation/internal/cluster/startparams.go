@@ -25,11 +25,11 @@ var (
 	anyNumber   = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?$|^\.[0-9]+$`)
 )
 
-// secretParams are the start parameters whose values must not be shown.
+// secretParams are the start parameters with secret values.
 var secretParams = map[string]bool{"redis-password": true, "redis-username": true}
 
-// keepsCommand reports whether the user's own command runs instead of the generated `ray start`: an annotation says so, or
-// the command starts Ray itself.
+// keepsCommand reports whether the user's own command runs instead of the generated `ray start`: because of an annotation, or because the
+// command starts Ray itself.
 func keepsCommand(c *Spec, g nodeGroup) bool {
 	byAnnotation := func(of map[string]string) bool { return metadata.LowerTrue(of[rayv1.AnnotationOverwriteContainerCmd]) }
 	container := RayContainer(g.template)
@@ -72,8 +72,8 @@ func isPort(text string) bool {
 	return err == nil && n >= 0 && n <= 65535
 }
 
-// checkNumbers finds numbers with which `ray start` exits at once. Ports are more than that: the operator makes Services of them, whatever
-// command runs.
+// checkNumbers reports numbers with which `ray start` exits at once. Ports matter for every command, because the operator also makes
+// Services of them.
 func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	kept, params := keepsCommand(c, g), g.rayStartParams
 	for _, n := range numbers {

@@ -1,4 +1,4 @@
-// Package cronjob holds the rules on RayCronJobs.
+// Package cronjob has the rules on RayCronJobs.
 package cronjob
 
 import (
@@ -28,7 +28,7 @@ var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Conditio
 var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs",
 	CEL: cel.SpecIsThere})
 
-// Check looks at a RayCronJob alone.
+// Check checks a single RayCronJob.
 func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	path := field.NewPath("spec")
 	metadata.CheckName(out, &cj.ObjectMeta, cronJobNames)
@@ -54,7 +54,7 @@ func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	metadata.CheckObjectSize(out, cj)
 }
 
-// maxSchedule is far beyond any schedule that means something.
+// maxSchedule is far above the length of any meaningful schedule.
 const maxSchedule = 1024
 
 var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,

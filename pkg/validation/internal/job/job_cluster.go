@@ -31,7 +31,7 @@ var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrat
 		Says: "the cluster belongs to a RayJob" + cel.OwnerDecides}}})
 var rj535 = rule.New(rule.Rule{ID: "RJ-535", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
 
-// checkJobCluster looks at where the job runs: on a cluster of its own or on one that exists.
+// checkJobCluster checks where the job runs: on its own cluster or on an existing one.
 func checkJobCluster(out *rule.Report, j *Spec, path *field.Path) {
 	clusterPath, selectorPath := path.Child("rayClusterSpec"), path.Child("clusterSelector")
 	if j.selects {

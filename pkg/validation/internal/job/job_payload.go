@@ -32,7 +32,7 @@ var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set 
 		" || self.rayClusterSpec.rayVersion == '' || self.rayClusterSpec.rayVersion.matches('" + cel.RayFrom26 + "')",
 		Says: "needs rayClusterSpec.rayVersion 2.6.0 or later"}}})
 
-// checkJobPayload looks at what is given to Ray together with the job.
+// checkJobPayload checks what is sent to Ray together with the job.
 func checkJobPayload(out *rule.Report, j *Spec, path *field.Path) {
 	checkRuntimeEnv(out, j, path.Child("runtimeEnvYAML"))
 	if len(j.spec.Metadata) > 0 && j.submits() && j.Cluster != nil {
@@ -65,7 +65,7 @@ func checkEntrypointResources(out *rule.Report, j *Spec, path *field.Path) {
 	out.When(unread).Maybe().Invalid(rj514, path, text)
 }
 
-// runtimeEnvKeys are what Ray knows at the top of a runtime environment.
+// runtimeEnvKeys are the top-level keys of a runtime environment that Ray supports.
 var runtimeEnvKeys = sets.New("working_dir", "py_modules", "py_executable", "pip", "uv", "conda", "env_vars", "container", "image_uri", "config",
 	"java_jars", "java_jvm_options", "excludes", "nsight", "_nsight", "rocprof_sys", "_rocprof_sys", "mpi", "worker_process_setup_hook",
 	"_ray_release", "_ray_commit", "_inject_current_ray")

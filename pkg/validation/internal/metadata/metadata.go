@@ -1,4 +1,4 @@
-// Package metadata holds what rules on all kinds share: names, labels, annotations, and what old clients lose.
+// Package metadata has the rules that all kinds share: names, labels, annotations, and fields that old clients lose.
 package metadata
 
 import (
@@ -29,8 +29,8 @@ type NameRules struct {
 	why                string
 }
 
-// Names are what the rules on the names of one kind ask: at most Max characters, because of Why, and a form that Services can have. Both rules have
-// their ids, and the parts of KubeRay that ask them.
+// Names are the inputs of the rules on the names of one kind: at most Max characters, because of Why, and a form that Services accept. Both
+// rules have their ids, and the parts of KubeRay that enforce them.
 type Names struct {
 	Kind               rule.Part
 	TooLong, Malformed string
@@ -76,7 +76,8 @@ type ObjectRules struct {
 	Absent *rule.Rule
 }
 
-// Check checks what all kinds have, and reports whether there is more to check. Without a spec only those labels count that do without one.
+// Check checks the common parts of all kinds, and reports whether there is more to check. Without a spec it only checks labels that are
+// independent of the spec.
 func (r ObjectRules) Check(out *rule.Report, object Object, meta *metav1.ObjectMeta, withoutSpec bool, o rule.Options) bool {
 	CheckName(out, meta, r.Names)
 	if withoutSpec {
@@ -97,7 +98,7 @@ func NameLength(meta *metav1.ObjectMeta) int {
 	return len(meta.Name)
 }
 
-// CheckSchedulerLabels looks at labels that become fields of a PodGroup where Volcano is in use.
+// CheckSchedulerLabels checks labels that become fields of a PodGroup if Volcano is in use.
 func CheckSchedulerLabels(out *rule.Report, labels map[string]string, o rule.Options, path *field.Path) {
 	switch {
 	case o.BatchScheduler == nil:
@@ -199,7 +200,7 @@ func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path
 	}
 }
 
-// schedulerOf says which batch scheduler reads a label.
+// schedulerOf maps labels to the batch scheduler that reads them.
 var schedulerOf = []struct{ label, scheduler string }{
 	{rayv1.LabelVolcanoQueueName, "volcano"},
 	{rayv1.LabelVolcanoNetworkTopologyMode, "volcano"},
@@ -244,13 +245,13 @@ func IsTrue(b *bool) bool { return ptr.Deref(b, false) }
 // LowerTrue is how the peer reads most of its annotations.
 func LowerTrue(s string) bool { return strings.EqualFold(s, "true") }
 
-// Object is a pointer to an object of one of the kinds that this package knows.
+// Object is a pointer to an object of one of the kinds that this package supports.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// YAMLMap reads YAML for a map. Empty text gives an empty map. Keys that are given twice are no error here.
+// YAMLMap reads YAML for a map. Empty text gives an empty map. Repeated keys are no error here.
 func YAMLMap(text string) (map[string]any, error) {
 	var m map[string]any
 	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
@@ -274,7 +275,7 @@ func LocalPackages(runtimeEnv any, found func(field, local string)) {
 	}
 }
 
-// PlainYAMLError keeps names of Go types out of what users see.
+// PlainYAMLError removes names of Go types from the texts that users see.
 func PlainYAMLError(err error) error {
 	if _, text, ok := strings.Cut(err.Error(), "yaml: "); ok {
 		return errors.New(rule.Clipped(strings.TrimPrefix(text, "unmarshal errors:\n  ")))

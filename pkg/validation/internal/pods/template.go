@@ -1,4 +1,4 @@
-// Package pods holds the rules on any Pod template: of the head, of workers, of the submitter of a RayJob.
+// Package pods has the rules on any Pod template: of the head, of workers, of the submitter of a RayJob.
 package pods
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// Template is a Pod template, with what is known of the Pods that the operator makes from it.
+// Template is a Pod template, with the known properties of the Pods that the operator makes from it.
 type Template struct {
 	*corev1.PodTemplateSpec
 	// Volumes are those that the operator adds.
@@ -28,8 +28,8 @@ type Template struct {
 	Reserved func(name string, isInit bool, path *field.Path)
 }
 
-// Check finds what would make the API server refuse the Pods, as far as it can be said without a copy of the Pod validation: what
-// people get wrong, not all that can be.
+// Check reports problems because of which the API server would refuse the Pods. It covers common mistakes and is no copy of the Pod
+// validation.
 func (t Template) Check(out *rule.Report, path *field.Path) {
 	t.checkMetadata(out, path.Child("metadata"))
 	spec := path.Child("spec")
@@ -81,7 +81,8 @@ var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initCon
 	CEL:      []rule.CEL{cel.HeadContainers("containers"), cel.HeadContainers("initContainers")},
 	Policies: cel.Templates(cel.NamesApart, cel.ContainerNames)})
 
-// checkNames looks at the names in one of the two lists of containers and returns them. Before are those in containers, or nil for that list.
+// checkNames checks the names in one of the two lists of containers and returns them. before has those in containers, or is nil for that
+// list.
 func (t Template) checkNames(out *rule.Report, containers []corev1.Container, before map[string]bool, path *field.Path) map[string]bool {
 	names := make(map[string]bool, len(containers))
 	for i := range containers {
@@ -125,7 +126,7 @@ func CheckMounts(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set
 	}
 }
 
-// The schema says which lists of a Pod template have keys. What follows says it again, for entry points before the API server.
+// The schema declares which lists of a Pod template have keys. The rules below repeat that, for entry points before the API server.
 
 var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
 	Marker: rule.InSchema})
@@ -138,7 +139,7 @@ type Unique struct {
 	Remedy string // empty means that of the rule
 }
 
-// Repeats reports the items of the list whose key an earlier item has.
+// Repeats reports the items of the list with the same key as an earlier item.
 func Repeats[T any, K comparable](out *rule.Report, u Unique, list []T, key func(*T) K) {
 	if len(list) < 2 {
 		return

@@ -1,4 +1,4 @@
-// Package service holds the rules on RayServices.
+// Package service has the rules on RayServices.
 package service
 
 import (
@@ -88,7 +88,7 @@ var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent",
 	CEL: cel.SpecIsThere})
 var serviceRules = metadata.ObjectRules{Names: serviceNames, Absent: rs581}
 
-// Check looks at a RayService alone.
+// Check checks a single RayService.
 func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkInitializingTimeout(out, rs.Annotations, field.NewPath("metadata", "annotations"))
 	if !serviceRules.Check(out, rs, &rs.ObjectMeta, equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}), o) {
@@ -144,7 +144,7 @@ var rs515 = rule.New(rule.Rule{ID: "RS-515", Field: "spec.serveService.metadata.
 var rs526 = rule.New(rule.Rule{ID: "RS-526", Field: "spec.serveService", Condition: "set with type NewClusterWithIncrementalUpgrade",
 	Remedy: "is ignored with NewClusterWithIncrementalUpgrade, where a Gateway leads to the Services of the clusters; remove it"})
 
-// checkServeService looks at the Service that users call.
+// checkServeService checks the Service that users call.
 func checkServeService(out *rule.Report, s *service) {
 	svc := s.Spec.ServeService
 	if svc == nil {

@@ -25,7 +25,7 @@ type serveConfig struct {
 	path *field.Path
 }
 
-// asJSON shows what somebody wrote in YAML in one line.
+// asJSON shows a value from YAML in one line.
 func asJSON(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -175,7 +175,7 @@ func (c *serveConfig) runtimeEnv(owner map[string]any, where string) {
 	})
 }
 
-// deploymentKeys are what Ray Serve knows of a deployment.
+// deploymentKeys are the keys of a deployment that Ray Serve supports.
 var deploymentKeys = sets.New("name", "num_replicas", "max_ongoing_requests", "max_concurrent_queries", "max_queued_requests", "user_config",
 	"autoscaling_config", "graceful_shutdown_wait_loop_s", "graceful_shutdown_timeout_s", "health_check_period_s", "health_check_timeout_s",
 	"ray_actor_options", "placement_group_bundles", "placement_group_strategy", "placement_group_bundle_label_selector",

@@ -1,4 +1,4 @@
-// Package shell says what bash, by which the operator starts Ray and submits jobs, makes of a text.
+// Package shell analyzes texts as bash parses them. The operator uses bash to start Ray and to submit jobs.
 package shell
 
 import (
@@ -9,10 +9,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxText bounds what is read: the parser goes as deep as a text nests, and looks at some nests again and again. Nothing is said about longer texts.
+// maxText limits what is parsed: the parser recurses as deep as a text nests, and parses some nested parts repeatedly. Longer texts are not
+// checked.
 const maxText = 4 << 10
 
-// Plain reports whether a shell takes the text as it stands, without quotes.
+// Plain reports whether a shell accepts the text as it is, without quotes.
 func Plain(text string) bool {
 	quoted, err := syntax.Quote(text, syntax.LangBash)
 	return err == nil && quoted == text
