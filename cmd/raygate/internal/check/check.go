@@ -35,7 +35,8 @@ const (
 // Finding is one line of the report.
 type Finding struct {
 	File string `json:"file"`
-	// Line and Column are where Field stands in the file, or else what is nearest to it; both count from 1. Column is 0 if only the line is known.
+	// Line and Column are the position of Field in the file, or of the nearest field; both count from 1. Column is 0 if only the line is
+	// known.
 	Line   int `json:"line"`
 	Column int `json:"column,omitempty"`
 	// Document counts from 1, DocumentLine is where it begins in the file.
@@ -47,7 +48,7 @@ type Finding struct {
 	Namespace string   `json:"namespace,omitempty"`
 	Name      string   `json:"name,omitempty"`
 	Severity  Severity `json:"severity"`
-	// Field is the path; empty when the finding is about the whole document.
+	// Field is the path; empty if the finding is about the whole document.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 	// Rule is the id of the rule; see docs/validation.md. Empty for decoding.
@@ -87,8 +88,8 @@ func Document(doc manifest.Document, o validation.Options, devices *Devices) Res
 	return Result{Checked: true, Findings: r.findings}
 }
 
-// Form checks whether a document is an object of Ray, and its form: what a server cannot say of an object that cannot be sent. Rules are left to
-// the server.
+// Form checks whether a document is a Ray object, and its form: problems that a server cannot report because the object cannot be sent. The
+// server checks the rules.
 func Form(doc manifest.Document) Header {
 	r, checks, h := begin(doc)
 	if h.Kind != "" {
@@ -137,7 +138,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 	return r, checks, Header{Kind: kind, Namespace: r.base.Namespace, Name: r.base.Name}
 }
 
-// apply gives the verdict of the rules on an object of a known kind, with all that is wrong with its form.
+// apply checks an object of a known kind against the rules, and reports all problems of its form.
 func apply(r *reporter, checks validation.Checks, doc manifest.Document, o validation.Options, devices *Devices) {
 	object, form, err := decode(checks, doc)
 	if err != nil {
@@ -161,8 +162,8 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 	}
 }
 
-// decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their
-// paths. Of an object with mistakes it returns what could be read. The error is for what has no form at all.
+// decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their paths. It
+// returns the readable part of an object with mistakes. err means that nothing could be decoded.
 func decode(checks validation.Checks, doc manifest.Document) (object validation.Object, form field.ErrorList, err error) {
 	// The types of Kubernetes parse quantities and times on the way; none of them may end the program.
 	defer func() {
@@ -195,7 +196,7 @@ func problemAt(path, reason, detail string) *field.Error {
 	return problem
 }
 
-// goProblem says in words of the user what the decoder of Go says, of values that package kubedoc takes and it does not.
+// goProblem converts an error of Go's decoder, for values that package kubedoc accepts and Go does not, into a message for users.
 func goProblem(err error) *field.Error {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return problemAt(wrongType.Field, mistake.WrongType, mistake.Type(wrongType.Type.Kind().String(), wrongType.Value))

@@ -42,7 +42,7 @@ type Document struct {
 	Index int
 	// Line is where the document begins in the file, counted from 1.
 	Line int
-	// Item counts the items of a list from 1; 0 means that the document is no list.
+	// Item counts the items of a list from 1; 0 means that the document is not a list.
 	Item int
 	// Tree is the object, as package kubedoc reads it. Nil if the document is none.
 	Tree map[string]any
@@ -55,7 +55,7 @@ type Document struct {
 	text *text
 }
 
-// Read reads files, and directories with all that is below and ends in .yaml, .yml or .json, in the order of names.
+// Read reads files, and all .yaml, .yml and .json files in directories and below, in the order of their names.
 func Read(paths []string, stdin io.Reader) ([]Source, error) {
 	var sources []Source
 	for _, path := range paths {
@@ -221,7 +221,7 @@ func split(data []byte) []part {
 	return append(parts, part{data[start:], startLine, before})
 }
 
-// leading returns the length of what comes before the content: blank lines, comments and directives.
+// leading returns the length of the part before the content: blank lines, comments and directives.
 func leading(text []byte) int {
 	n := 0
 	for line := range bytes.Lines(text) {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// BackCount is something of raygate on stored objects, and what becomes of it when KubeRay takes over again.
+// BackCount is a feature of raygate on stored objects, and what happens to it when KubeRay takes over again.
 type BackCount struct {
 	What string `json:"what"`
 	// Objects counts those that have it.
@@ -16,7 +16,7 @@ type BackCount struct {
 	Effect  string `json:"effect"`
 }
 
-// annotations are those that KubeRay does not know, on objects of Ray, and what their absence means.
+// annotations are those on Ray objects that KubeRay does not support, and the effect of their absence.
 var annotations = map[string]string{
 	"raygate.io/wait-for-head": "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
 	"raygate.io/probes":        "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",

@@ -92,7 +92,7 @@ func (s *settings) file(text string) {
 	}
 }
 
-// scalar shows simple values; of others, which may be long and hold secrets, it says what they are.
+// scalar shows simple values. For other values, which may be long and contain secrets, it returns their type.
 func scalar(value any) string {
 	switch v := value.(type) {
 	case nil:

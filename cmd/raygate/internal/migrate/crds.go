@@ -20,12 +20,12 @@ var (
 	apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// CRD is what the cluster has of one kind.
+// CRD is the CRD of one kind in the cluster.
 type CRD struct {
 	Name string `json:"name"`
 	// Installed is false when there is none; the rest is empty then.
 	Installed bool `json:"installed"`
-	// Of is who the CRD comes from: raygate or KubeRay.
+	// Of is the origin of the CRD: raygate or KubeRay.
 	Of string `json:"of,omitempty"`
 	// Served and Stored are versions; Stored is the one that is written.
 	Served []string `json:"served,omitempty"`
@@ -106,7 +106,7 @@ func originOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return kubeRay
 }
 
-// hasGroupMap reports whether a schema declares workerGroupSpecs, at whatever depth, a list-map.
+// hasGroupMap reports whether a schema declares workerGroupSpecs, at any depth, as a list-map.
 func hasGroupMap(schema *apiextensionsv1.JSONSchemaProps) bool {
 	if schema == nil {
 		return false
@@ -122,7 +122,7 @@ func hasGroupMap(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return false
 }
 
-// managersOf names who owns fields, each once, with how the last of them wrote.
+// managersOf returns the managers of fields, each once, with the operation of its last entry.
 func managersOf(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, f := range fields {

@@ -16,7 +16,7 @@ import (
 // interval is how often the line is rewritten, so that its time is current.
 const interval = time.Second
 
-// IsTerminal reports whether people see what is written to w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -36,7 +36,7 @@ type Reporter struct {
 	done  chan struct{}
 }
 
-// New returns a Reporter that writes to w, which is standard error as a rule, so that what a command prints can be used by programs.
+// New returns a Reporter that writes to w. This usually is standard error, so that programs can use the standard output of a command.
 func New(w io.Writer) *Reporter {
 	r := &Reporter{w: w, terminal: IsTerminal(w), began: time.Now(), width: func() int { return 80 }}
 	if f, ok := w.(*os.File); ok && r.terminal {

@@ -1,5 +1,5 @@
-// Package submit makes what is submitted of a command line: the shell command of an entrypoint, a Submission for a running cluster, or a RayJob that
-// brings its own. It asks nobody and writes nothing.
+// Package submit converts a command line into what is submitted: the shell command of an entrypoint, a Submission for a running cluster, or
+// a RayJob with its own cluster. It makes no calls and writes nothing.
 package submit
 
 import (
@@ -41,10 +41,10 @@ func Entrypoint(words []string) (string, error) {
 	return strings.Join(quoted, " "), nil
 }
 
-// Options say what is submitted, and how.
+// Options are the content of a submission, and how to submit it.
 type Options struct {
 	Entrypoint string
-	// Shell says that the entrypoint is a shell command of the user's, and not a program with arguments.
+	// Shell means that the entrypoint is a shell command of the user, and not a program with arguments.
 	Shell bool
 	// Env are environment variables, Metadata is kept with the job.
 	Env, Metadata map[string]string
@@ -104,7 +104,7 @@ func (o *Options) runtimeEnv() (map[string]any, error) {
 	return env, nil
 }
 
-// Submission is what is submitted to a running cluster.
+// Submission is the submission to a running cluster.
 func (o *Options) Submission() (*raygatev2.Submission, error) {
 	s := &raygatev2.Submission{
 		SubmissionId: o.Name, Entrypoint: o.Entrypoint, Metadata: o.Metadata, EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, EntrypointMemory: o.Memory,
@@ -120,8 +120,8 @@ func (o *Options) Submission() (*raygatev2.Submission, error) {
 	return s, nil
 }
 
-// oneCommand is the entrypoint as a single command: the operator hands it to the shell of the submitter as it is, where only what stands before
-// the first operator would be the job.
+// oneCommand returns the entrypoint as a single command. The operator passes it to the shell of the submitter unchanged, where only the
+// part before the first operator would be the job.
 func oneCommand(entrypoint string) string {
 	for word := range strings.FieldsSeq(entrypoint) {
 		if !plain.MatchString(strings.Trim(word, `"'`)) {
@@ -200,7 +200,7 @@ func resourcesJSON(all map[string]float64) string {
 	return string(data)
 }
 
-// template is a Pod with one container. Requests are the limits, so that Ray counts on what the Pod has.
+// template is a Pod template with one container. Requests equal limits, so that Ray's resources are those of the Pod.
 func template(name, image string, size Size) (corev1.PodTemplateSpec, error) {
 	list := corev1.ResourceList{}
 	for _, want := range []struct {

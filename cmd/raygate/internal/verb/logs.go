@@ -145,7 +145,7 @@ func (s *session) jobLogs(ctx context.Context, t target, o raygate.LogOptions) e
 	return err
 }
 
-// exists returns an error for an object that is not there, whose changes nobody could wait for.
+// exists returns an error if the object does not exist, because there is nothing to wait for.
 func (s *session) exists(ctx context.Context, t target) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package verb holds the commands that talk to a gateway, one file each.
+// Package verb has the commands that call a gateway, one file each.
 package verb
 
 import (
@@ -22,9 +22,9 @@ const (
 	ExitFailed = 1
 	// ExitUsage: wrong use, or input that cannot be read.
 	ExitUsage = 2
-	// ExitTimeout: what was waited for did not come in time.
+	// ExitTimeout means that a wait timed out.
 	ExitTimeout = 3
-	// ExitNever: what was waited for cannot come any more.
+	// ExitNever means that the state of a wait can no longer be reached.
 	ExitNever = 4
 )
 
@@ -62,7 +62,7 @@ type session struct {
 	failed    int
 }
 
-// run makes what a command does of a function that works with a session.
+// run adapts a function with a session to the function of a command.
 func run(flags *connect.Flags, do func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s := &session{cmd: cmd, flags: flags, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), progress: progress.New(cmd.ErrOrStderr())}

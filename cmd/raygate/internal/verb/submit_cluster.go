@@ -43,7 +43,7 @@ func (j *submission) stop(ctx context.Context) error {
 	return err
 }
 
-// pollInterval is how often Ray is asked whether a job has ended whose log has.
+// pollInterval is the interval of requests for the state of a job whose log has ended.
 const pollInterval = time.Second
 
 func (j *submission) follow(ctx context.Context) (int, error) {

@@ -124,10 +124,10 @@ func (j *rayJob) until(ctx context.Context, is func(*raygatev2.RayJobStatus) boo
 	return nil, ctx.Err()
 }
 
-// exitCodeLimit bounds how long Ray is asked for an exit code: the cluster may be on its way out.
+// exitCodeLimit limits the requests for an exit code: the cluster may be terminating.
 const exitCodeLimit = 5 * time.Second
 
-// exitCode asks Ray for the exit code of an attempt, which a RayJob does not have; 0 also when Ray does not know.
+// exitCode requests the exit code of an attempt from Ray, because a RayJob does not have it. It returns 0 if Ray does not know it either.
 func (j *rayJob) exitCode(ctx context.Context, attempt *raygatev2.RayJob) int {
 	status := attempt.GetStatus()
 	if status.GetJobId() == "" || status.GetRayClusterName() == "" {
@@ -152,10 +152,10 @@ func (j *rayJob) exitCode(ctx context.Context, attempt *raygatev2.RayJob) int {
 	}
 }
 
-// exitCodeIn finds the exit code in what Ray says of a job that failed; the cluster that could tell it may be gone.
+// exitCodeIn finds the exit code in Ray's message about a failed job, because the cluster may be gone.
 var exitCodeIn = regexp.MustCompile(`exit code (\d{1,3})\b`)
 
-// end says how the job ended and returns its exit code.
+// end prints how the job ended and returns its exit code.
 func (j *rayJob) end(ctx context.Context, job *raygatev2.RayJob, exit int) int {
 	status := job.GetStatus()
 	switch rayv1.JobStatus(status.GetJobStatus()) {
