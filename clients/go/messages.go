@@ -51,7 +51,7 @@ type UpdateOptions struct {
 // ReplaceOptions of a replacement.
 type ReplaceOptions struct {
 	WriteOptions
-	// AllowOverwrite replaces whatever is there, without a resourceVersion.
+	// AllowOverwrite replaces any stored version, without a resourceVersion.
 	AllowOverwrite bool
 }
 
@@ -66,13 +66,13 @@ type ApplyOptions struct {
 
 // DeleteOptions of a deletion.
 type DeleteOptions struct {
-	// UID that the object must have; empty means any, and then an answer that was lost is not asked for again.
+	// UID is the uid that the object must have. Empty means any, and then a request whose answer was lost is not retried.
 	UID string
 	// ETag is the resourceVersion that the object must still have; empty means any.
 	ETag string
 	// Propagation is BACKGROUND (also when empty), FOREGROUND or ORPHAN.
 	Propagation string
-	// AllowMissing makes it no error that there is no such object.
+	// AllowMissing makes the deletion of a missing object succeed.
 	AllowMissing bool
 	// ValidateOnly does everything but the deletion.
 	ValidateOnly bool
@@ -88,7 +88,7 @@ type ListOptions struct {
 	OrderBy string
 	// Basic gets metadata, status and the few fields of the spec that lists show.
 	Basic bool
-	// PageSize is how many objects are asked for at once: 500 when 0, at most 1000.
+	// PageSize is the number of objects per request: 500 if 0, at most 1000.
 	PageSize int32
 }
 
@@ -140,8 +140,8 @@ func (m *Messages) Apply(ctx context.Context, name string, object proto.Message,
 	})
 }
 
-// Delete asks for the deletion of an object and does not wait for its end; Wait does. It returns the uid of the object; an empty one says that there
-// was none, which AllowMissing allows.
+// Delete requests the deletion of an object and does not wait for its end; Wait does. It returns the uid of the object. An empty uid means
+// that there was no object, which AllowMissing allows.
 func (m *Messages) Delete(ctx context.Context, name string, o DeleteOptions) (uid string, err error) {
 	resp, err := m.kind.call(ctx, m.client.conn, "Delete", fields{
 		"namespace": m.namespace, "name": name, "uid": o.UID, "etag": o.ETag, "propagation": o.Propagation, "allow_missing": o.AllowMissing, "validate_only": o.ValidateOnly,
@@ -170,7 +170,7 @@ func (m *Messages) Resume(ctx context.Context, name string, o WriteOptions) (pro
 	return m.one(ctx, "Resume", fields{"name": name, "etag": o.ETag, "validate_only": o.ValidateOnly})
 }
 
-// Stop asks Ray to stop the Ray job of a RayJob and does not wait until it has; the object stays. Other kinds are ErrNoSuchMethod.
+// Stop requests the stop of the Ray job of a RayJob without waiting for its end; the object stays. Other kinds return ErrNoSuchMethod.
 func (m *Messages) Stop(ctx context.Context, name string) (proto.Message, error) {
 	return m.one(ctx, "Stop", fields{"name": name})
 }
@@ -209,7 +209,7 @@ func (m *Messages) Wait(ctx context.Context, name, state string, timeout time.Du
 	}
 }
 
-// Events returns what happened to an object, newest first, and with children to what it owns; at most 1000.
+// Events returns the events of an object, newest first, at most 1000. With children it includes those of dependent objects.
 func (m *Messages) Events(ctx context.Context, name string, children bool) ([]*raygatev2.Event, error) {
 	resp, err := m.kind.call(ctx, m.client.conn, "ListEvents", fields{"namespace": m.namespace, "name": name, "include_children": children, "page_size": int32(1000)})
 	if err != nil {
@@ -218,14 +218,14 @@ func (m *Messages) Events(ctx context.Context, name string, children bool) ([]*r
 	return resp.Interface().(interface{ GetEvents() []*raygatev2.Event }).GetEvents(), nil
 }
 
-// Diagnosis says whether an object is ready, and why not.
+// Diagnosis reports whether an object is ready, and why not.
 type Diagnosis struct {
 	Ready bool
 	// Findings are the most decisive first; empty when nothing is wrong.
 	Findings []*raygatev2.Finding
 }
 
-// Diagnose says why an object is not ready. Kinds that the gateway does not diagnose are ErrNoSuchMethod.
+// Diagnose returns the reasons why an object is not ready. Kinds without diagnosis return ErrNoSuchMethod.
 func (m *Messages) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 	resp, err := m.kind.call(ctx, m.client.conn, "Diagnose", fields{"namespace": m.namespace, "name": name})
 	if err != nil {
@@ -238,10 +238,10 @@ func (m *Messages) Diagnose(ctx context.Context, name string) (*Diagnosis, error
 	return &Diagnosis{Ready: found.GetReady(), Findings: found.GetFindings()}, nil
 }
 
-// defaultPage is how many objects a list asks for at once.
+// defaultPage is the number of objects per request of a list.
 const defaultPage = 500
 
-// List returns the objects page by page, as they are asked for. The first error ends it.
+// List returns the objects. It requests each page when it is needed. The first error ends it.
 func (m *Messages) List(ctx context.Context, o ListOptions) iter.Seq2[proto.Message, error] {
 	view := "FULL"
 	if o.Basic {

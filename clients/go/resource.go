@@ -42,7 +42,7 @@ func resourceOf[T convert.Object, M proto.Message](c *Client, kind *Kind, namesp
 	return &Resource[T, M]{messages: c.Messages(kind, namespace), pair: pair}
 }
 
-// typed converts what a call returned.
+// typed converts the result of a call.
 func (r *Resource[T, M]) typed(m proto.Message, err error) (T, error) {
 	var none T
 	if m == nil || err != nil {
@@ -92,7 +92,7 @@ func (r *Resource[T, M]) Apply(ctx context.Context, name string, object M, o App
 	return r.typed(r.messages.Apply(ctx, name, object, o))
 }
 
-// Delete asks for the deletion of an object and does not wait for its end; Wait does. It returns the object's uid.
+// Delete requests the deletion of an object and does not wait for its end; Wait does. It returns the object's uid.
 func (r *Resource[T, M]) Delete(ctx context.Context, name string, o DeleteOptions) (uid string, err error) {
 	return r.messages.Delete(ctx, name, o)
 }
@@ -117,17 +117,17 @@ func (r *Resource[T, M]) Wait(ctx context.Context, name, state string, timeout t
 	return r.typed(r.messages.Wait(ctx, name, state, timeout))
 }
 
-// Events returns what happened to an object, newest first, and with children to what it owns.
+// Events returns the events of an object, newest first. With children it includes those of dependent objects.
 func (r *Resource[T, M]) Events(ctx context.Context, name string, children bool) ([]*raygatev2.Event, error) {
 	return r.messages.Events(ctx, name, children)
 }
 
-// Diagnose says why an object is not ready.
+// Diagnose returns the reasons why an object is not ready.
 func (r *Resource[T, M]) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 	return r.messages.Diagnose(ctx, name)
 }
 
-// List returns the objects page by page, as they are asked for. The first error ends it.
+// List returns the objects. It requests each page when it is needed. The first error ends it.
 func (r *Resource[T, M]) List(ctx context.Context, o ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for m, err := range r.messages.List(ctx, o) {

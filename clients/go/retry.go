@@ -27,8 +27,8 @@ func newBackoff(steps int) wait.Backoff {
 // repeatable are the verbs that leave things the same when they are done twice.
 var repeatable = []string{"Get", "List", "Wait", "Diagnose", "Update", "Replace", "Apply", "Suspend", "Resume", "Scale", "Stop"}
 
-// retry tries calls again that failed for a while. A request with an empty request_id gets one, so that a create whose answer was lost returns the
-// object first created.
+// retry repeats calls after temporary failures. It fills in an empty request_id, so that the retry of a create returns the object that the
+// first attempt created.
 func retry(retries int, clk clock.Clock) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, resp any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if m, ok := req.(proto.Message); ok {

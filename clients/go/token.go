@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// TokenSource returns the bearer token for a call; it is asked for each one and has to cache what is expensive. An empty token sends none.
+// TokenSource returns the bearer token for a call. It is called for each call, so it must cache expensive tokens. An empty token sends
+// none.
 type TokenSource func(ctx context.Context) (string, error)
 
 // serviceAccountToken is where Kubernetes mounts the token of a Pod's ServiceAccount.

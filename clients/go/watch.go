@@ -19,11 +19,11 @@ const (
 	Added    = "ADDED"
 	Modified = "MODIFIED"
 	Deleted  = "DELETED"
-	// Synced says that all objects there were have been sent, or, after a new connection, that nothing was missed.
+	// Synced means that all existing objects have been sent, or, after a reconnect, that no change was missed.
 	Synced = "SYNCED"
-	// Heartbeat says that nothing happened.
+	// Heartbeat means that nothing has changed.
 	Heartbeat = "HEARTBEAT"
-	// Reset says that changes may have been missed: forget everything, Added events for all objects follow.
+	// Reset means that changes may have been missed: discard all state; Added events for all objects follow.
 	Reset = "RESET"
 )
 
@@ -66,7 +66,7 @@ func (m *Messages) Watch(ctx context.Context, o WatchOptions) iter.Seq2[Event[pr
 	}
 }
 
-// errLeft ends a watch whose loop was left.
+// errLeft ends a watch after the caller has left the loop.
 var errLeft = errors.New("the loop was left")
 
 type watch struct {
@@ -95,7 +95,7 @@ func (w *watch) run(ctx context.Context) error {
 		p := ProblemOf(err)
 		switch {
 		case w.token != "" && slices.ContainsFunc(p.Violations, func(v Violation) bool { return v.Field == "resume_token" }):
-			// Another gateway's, or one that is no more. What was missed is not known.
+			// The token is from another gateway or has expired. Missed changes are unknown.
 			w.token = ""
 			if !w.yield(Event[proto.Message]{Type: Reset}, nil) {
 				return nil
