@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Causes takes apart what the API server says of rules that share an expression, so that each has a cause of its own, with its field.
+// Causes splits the causes of rules that share an expression, so that each rule has its own cause with its field.
 func Causes(causes []metav1.StatusCause) []metav1.StatusCause {
 	var all []metav1.StatusCause
 	for _, c := range causes {

@@ -1,5 +1,5 @@
-// Command release makes what people install: container images, the Helm chart, and everything of a release. It reads the source of the repository that it is
-// run in, and what it writes depends on that source alone.
+// Command release builds what users install: container images, the Helm chart, and all other files of a release. It reads the source of the
+// repository in which it runs, and its output depends only on that source.
 package main
 
 import (

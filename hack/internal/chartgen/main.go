@@ -127,7 +127,7 @@ func (g *generator) text(value any) string {
 	return templated(literal(string(data)))
 }
 
-// literal protects what the template engine would act on.
+// literal escapes text that the template engine would evaluate.
 func literal(s string) string { return strings.ReplaceAll(s, "{{", `{{ "{{" }}`) }
 
 // templated puts names of the release in the place of those of the manifests.
@@ -151,8 +151,8 @@ func (g *generator) objects(file, name string, sources ...string) {
 	g.define(file, name, text.String())
 }
 
-// crd defines a CRD, as JSON in a line: that is a third of its YAML. Annotations and the conversion are left to the chart, for
-// which it says whether there are versions to convert.
+// crd defines a CRD as one line of JSON, which is a third of its YAML. The chart sets annotations and the conversion; the definition
+// reports whether there are versions to convert.
 func (g *generator) crd(plural string) {
 	objects := g.documents(filepath.Join(operator, "crd/bases/ray.io_"+plural+".yaml"))
 	if g.err != nil {
@@ -189,7 +189,8 @@ func (g *generator) crd(plural string) {
 func (g *generator) roles() {
 	type source struct{ name, file string }
 	sources := []source{{"operator", operator + "/rbac/role.yaml"}, {"leader-election", operator + "/rbac/leader_election_role.yaml"}, {"gateway", gateway + "/rbac/role.yaml"}}
-	// A component whose role has another name than its own, or needs more than that, is written out as whole objects; those of scopes have none.
+	// A component is written as whole objects if its role has another name than the component, or if it has more than a role. Components of
+	// scopes have no objects.
 	whole := sets.New("self-managed", "cert-manager", "webhook", "device-admission-all", "device-admission-labelled")
 	components, err := os.ReadDir(filepath.Join(g.root, operator, "components"))
 	if err != nil && g.err == nil {

@@ -1,3 +1,3 @@
-// Package chart holds the tests of the Helm chart in charts/raygate: what it renders, that it says the same as the manifests for kustomize, and what its values
-// may be. It stands in the module of the release tools, since Helm is no part of the product.
+// Package chart has the tests of the Helm chart in charts/raygate: what it renders, whether it matches the manifests for kustomize, and
+// which values are valid. It is in the module of the release tools, because Helm is not part of the product.
 package chart
