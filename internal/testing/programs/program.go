@@ -17,10 +17,10 @@ const (
 	stopLimit  = 20 * time.Second
 )
 
-// probe asks a program whether it is ready. Its limit is for a listener that accepts connections and never answers.
+// probe checks whether a program is ready. Its timeout is for a listener that accepts connections and never answers.
 var probe = http.Client{Timeout: 2 * time.Second}
 
-// Program is one of the built programs as a child process. It ends with the process that started it, however that ends.
+// Program is one of the built programs as a child process. It ends with the process that started it, even if that process crashes.
 type Program struct {
 	// Path of the program; see Binary.
 	Path string
@@ -42,7 +42,7 @@ func Binary(name string) string {
 	return filepath.Join("..", "..", "bin", filepath.FromSlash(name))
 }
 
-// Start runs the program and returns when it is ready. The error holds the end of its log.
+// Start runs the program and returns when it is ready. The error contains the end of its log.
 func (p *Program) Start() error {
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
