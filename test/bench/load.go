@@ -15,7 +15,7 @@ import (
 const (
 	// requestRate is how many requests are sent in a second, whether earlier ones are answered or not.
 	requestRate = 100
-	// requestLimit is how long an answer may take; one that takes longer is lost. It is no measure of speed.
+	// requestLimit is the timeout of a request; a request without an answer by then is lost. It is no measure of speed.
 	requestLimit = time.Minute
 )
 
@@ -36,14 +36,14 @@ func newLoad(config *rest.Config, namespace string, logf func(string, ...any)) (
 	return &load{client: client, host: config.Host, namespace: namespace, logf: logf}, nil
 }
 
-// goal is where a request goes: the name of a Service, and what the requests of the same label have in common.
+// goal is the target of a request: the name of a Service, and the common label of its requests.
 type goal struct{ service, label string }
 
-// tally is what became of requests.
+// tally counts the outcomes of requests.
 type tally struct{ sent, lost int }
 
-// during sends requests at the constant rate from now until do has ended and as many were sent as are wanted at least. It returns what became
-// of them by label.
+// during sends requests at the constant rate until do has ended and at least atLeast requests were sent. It returns their outcomes by
+// label.
 func (l *load) during(ctx context.Context, atLeast int, pick func() goal, do func(context.Context) error) (map[string]tally, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -32,7 +32,7 @@ type Options struct {
 	Rounds int
 	// Clusters is the number of RayClusters of the scenario clusters.
 	Clusters int
-	// Workers is the number of workers that the scenario scale goes up to.
+	// Workers is the largest number of workers in the scenario scale.
 	Workers int
 	// IdleClusters is the number of RayClusters of the scenario idle.
 	IdleClusters int
@@ -40,7 +40,7 @@ type Options struct {
 	Jobs int
 	// Services is the number of idle RayServices of the scenario services, and Requests of those that are sent before.
 	Services, Requests int
-	// BigWorkers is the number of workers that the large cluster of the scenario starve goes up to.
+	// BigWorkers is the largest number of workers of the large cluster in the scenario starve.
 	BigWorkers int
 	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
 	Calls int
@@ -144,7 +144,7 @@ func main() {
 	}
 }
 
-// run measures, prints what there is even when a scenario went wrong, and returns all that went wrong.
+// run measures, prints all results even if a scenario fails, and returns all errors.
 func run(ctx context.Context, o Options, out, progress io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err

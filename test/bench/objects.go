@@ -24,7 +24,7 @@ func cluster(namespace, name string, workers int32) *rayv1.RayCluster {
 	return rc
 }
 
-// create creates the objects with at most --parallel requests in flight, and changes them into what was stored.
+// create creates the objects with at most --parallel requests in flight, and updates them to the stored versions.
 func (s *session) create(ctx context.Context, objects []client.Object) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.opts.Parallel)
@@ -51,7 +51,7 @@ func (s *session) whenReady(ctx context.Context, list client.ObjectList, namespa
 	return func() error { return <-result }, nil
 }
 
-// watching is the state of a watch that began with what was there.
+// watching is the state of a watch that starts with the existing objects.
 type watching struct {
 	session   *session
 	list      client.ObjectList
@@ -146,8 +146,8 @@ func podReady(obj client.Object) bool {
 	return false
 }
 
-// clear deletes all RayClusters, Pods and Services of the namespace and waits until they are gone, and
-// then a moment for the controllers to come to rest.
+// clear deletes all RayClusters, Pods and Services of the namespace, waits until they are gone, and then a moment for the controllers to
+// settle.
 func (s *session) clear(ctx context.Context, namespace string) error {
 	for _, obj := range []client.Object{&rayv1.RayCluster{}, &corev1.Service{}, &corev1.Pod{}} {
 		// Without a grace period: the next measurement must not run next to Pods that take their time to end.

@@ -47,7 +47,7 @@ func startProcess(dir, name, path string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// stop asks the program to end, and makes it end when it does not.
+// stop requests the program to end, and kills it if it does not.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -58,7 +58,7 @@ func (p *process) stop() {
 	}
 }
 
-// await asks every 50 ms until ask succeeds; it gives up when the program ends, or when ctx or limit is over.
+// await calls ask every 50 ms until it succeeds; it gives up when the program ends, or when ctx or limit is over.
 func (p *process) await(ctx context.Context, what string, limit time.Duration, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -96,7 +96,7 @@ func (p *process) cpu() (float64, error) {
 	return parseCPU(string(data))
 }
 
-// memory is what the program has in RAM, in MiB, as Linux counts it.
+// memory is the resident memory of the program in MiB, as Linux counts it.
 func (p *process) memory() (float64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 const starvedClusters = 20
 
-// starve measures how long 20 small clusters take until they are ready while one cluster goes from one worker to 2,000, in
-// turns with the same clusters alone.
+// starve measures the time until 20 small clusters are ready while one cluster grows from one worker to 2,000, in turns with the same
+// clusters alone.
 func starve(ctx context.Context, s *session) error {
 	const big, small = "bench-big", "bench-small"
 	for _, namespace := range []string{big, small} {

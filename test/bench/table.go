@@ -35,7 +35,7 @@ type Report struct {
 	Rows []Row `json:"rows"`
 }
 
-// Aim is what a row should reach.
+// Aim is the target of a row.
 type Aim struct {
 	onRatio bool
 	limit   float64

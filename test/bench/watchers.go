@@ -157,8 +157,8 @@ func watchLines(ctx context.Context, c *http.Client, url string, wanted *atomic.
 	return errors.Join(lines.Err(), errors.New("the watch has ended"))
 }
 
-// manyWatchers compares the CPU that an event takes with a thousand watchers on ten connections with what a bare grpc-go server takes that sends the
-// same ready bytes to as many streams.
+// manyWatchers compares the CPU cost of an event for a thousand watchers on ten connections with that of a bare grpc-go server that sends
+// the same encoded bytes to as many streams.
 func (s *session) manyWatchers(ctx context.Context, ends *ends) error {
 	s.logf("comparing the CPU of events to %d watchers", watchers)
 	at := target{"bench-100", clusterName(0, 11)}

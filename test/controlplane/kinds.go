@@ -75,7 +75,7 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 	}, nil
 }
 
-// awaitDiscovery waits until clients can find what is wanted, which is a moment after its definition is established.
+// awaitDiscovery waits until clients can discover the wanted resource, which is possible a moment after its definition is established.
 func (e *Env) awaitDiscovery(ctx context.Context, what string, wanted func(group string, r *metav1.APIResource) bool) error {
 	found, err := discovery.NewDiscoveryClientForConfig(e.Config)
 	if err != nil {

@@ -14,11 +14,11 @@ type Block struct {
 	// Page is the path from the root of the repository, Line where the block begins.
 	Page string
 	Line int
-	// Text is what the block holds, without indentation.
+	// Text is the content of the block, without indentation.
 	Text string
 	// Test is the package and the name of the test that runs it, as in "test/move TestMoveAndBack"; empty for none.
 	Test string
-	// NotRun says why no test runs it.
+	// NotRun is the reason why no test runs the block.
 	NotRun string
 }
 
@@ -71,15 +71,15 @@ func Blocks(root, page string) ([]Block, error) {
 	return r.blocks, nil
 }
 
-// reader goes through the lines of a page.
+// reader reads the lines of a page.
 type reader struct {
 	page   string
 	lines  []string
 	at     int
 	blocks []Block
-	// here is the marker of the next block, below that of all that follow.
+	// here is the marker of the next block, below that of all following blocks.
 	here, below Block
-	// paragraph says that the line before belongs to a paragraph, which an indented line would continue.
+	// paragraph means that the previous line belongs to a paragraph, which an indented line would continue.
 	paragraph bool
 }
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// Version is the version of Ray that the simulator says it is; APIVersion that of its job API.
+// Version is the version of Ray that the simulator reports; APIVersion is that of its job API.
 const (
 	Version    = "2.55.0"
 	APIVersion = "4"

@@ -61,7 +61,7 @@ func (s Shell) Run(ctx context.Context, l Launch) (int, error) {
 	return exitCode(cmd, <-ended)
 }
 
-// stopSignal is SIGTERM unless the job asks for SIGINT.
+// stopSignal is SIGTERM unless the job requests SIGINT.
 func (s Shell) stopSignal(l Launch) syscall.Signal {
 	sig := syscall.SIGTERM
 	for _, v := range l.Env {

@@ -12,7 +12,7 @@ import (
 
 const bodyLimit = 100 << 20
 
-// submission is the body of a request to submit, with what is null left out.
+// submission is the body of a request to submit, without null values.
 type submission struct {
 	Entrypoint   string
 	SubmissionID string
@@ -138,7 +138,7 @@ func (s *submission) setRuntimeEnv(value json.RawMessage) error {
 	}
 	s.RuntimeEnv = value
 	if v, ok := fields["env_vars"]; ok {
-		// Ray looks at the values only when it starts the job.
+		// Ray checks the values only when it starts the job.
 		if s.EnvVars, s.unfit = stringMap(v); s.unfit != nil {
 			s.unfit = fmt.Errorf("env_vars: %w", s.unfit)
 		}

@@ -15,7 +15,7 @@ const Path = "/api/serve/applications/"
 
 const bodyLimit = 100 << 20
 
-// ServeHTTP answers the dashboard's requests below Path. Who asks has been authorized before.
+// ServeHTTP answers the dashboard's requests below Path. Callers have been authorized before.
 func (s *Serve) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != Path {
 		plain(w, http.StatusNotFound, "404: Not Found")

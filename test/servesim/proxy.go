@@ -83,7 +83,7 @@ func (s *Serve) Listening(node string) bool {
 	return s.proxies[node] != nil
 }
 
-// Healthy reports whether the proxy of the node answers that it is: what the readiness of a worker depends on.
+// Healthy reports whether the proxy of the node answers that it is healthy, which the readiness of a worker depends on.
 func (s *Serve) Healthy(node string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Serve) Healthy(node string) bool {
 	return code == http.StatusOK
 }
 
-// healthOf is the answer to a health check of a node; 0 where nothing answers. The caller holds s.mu.
+// healthOf is the answer to a health check of a node; 0 if nothing answers. The caller holds s.mu.
 func (s *Serve) healthOf(node string) (code int, text string) {
 	p := s.proxies[node]
 	switch {
@@ -122,7 +122,7 @@ func (s *Serve) anyReplica() bool {
 	return false
 }
 
-// Proxy answers what reaches the proxy of a node: health checks, the routes, and requests to applications, which are echoed.
+// Proxy answers requests to the proxy of a node: health checks, the routes, and requests to applications, which are echoed.
 func (s *Serve) Proxy(node string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

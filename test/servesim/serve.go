@@ -15,7 +15,7 @@ type Node struct {
 	Leaving bool
 }
 
-// Options configure a Serve. The zero value works but for Nodes.
+// Options configure a Serve. The zero value is usable except for Nodes.
 type Options struct {
 	// Nodes are those that are alive. Required; called with the Serve locked.
 	Nodes func() []Node
@@ -49,7 +49,7 @@ type Serve struct {
 	closed    bool
 }
 
-// New returns a Serve that nobody has started.
+// New returns a Serve that has not been started.
 func New(o Options) *Serve {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -75,7 +75,7 @@ func (s *Serve) Close() {
 	}
 }
 
-// Shutdown makes the Serve one that nobody has started, as the loss of a head does whose state is stored nowhere else.
+// Shutdown resets the Serve to one that has not been started, like the loss of a head without external state.
 func (s *Serve) Shutdown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,14 +96,14 @@ func (s *Serve) Puts() [][]byte {
 	return slices.Clone(s.puts)
 }
 
-// Refresh looks at the nodes again: one has come or gone.
+// Refresh reads the nodes again, after one was added or removed.
 func (s *Serve) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
 }
 
-// pass is one look at everything: what is due by now happens, and of what comes later the earliest is kept.
+// pass is one pass over all state: it applies all due changes, and keeps the time of the next one.
 type pass struct {
 	now  time.Time
 	next time.Time
@@ -127,7 +127,7 @@ func (p *pass) due(t time.Time) bool {
 	return false
 }
 
-// advance lets everything happen that is due. The caller holds s.mu.
+// advance applies all due changes. The caller holds s.mu.
 func (s *Serve) advance() {
 	p := &pass{now: s.opts.Now(), opts: s.opts, nodes: map[string]Node{}, load: map[string]int{}, capacity: s.capacity}
 	p.newReplica = func() int { s.replicas++; return s.replicas }

@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/test/console/internal/product"
 )
 
-// usage is what the gateway has used in a period.
+// usage is the gateway's usage in a period.
 type usage struct {
 	memory  float64 // MiB
 	cpu     float64 // of one processor
@@ -145,7 +145,8 @@ func openAll(ctx context.Context, chromium *browser.Browser, p *product.Product,
 	return a, nil
 }
 
-// openTab opens a page in a profile of its own, by way of the login. The requests of the login are not those of a page, so that it is loaded once more.
+// openTab opens a page in a profile of its own, with a login. It loads the page again after the login, whose requests are not those of a
+// page.
 func openTab(chromium *browser.Browser, base, path, token string) (*browser.Page, error) {
 	tab, err := chromium.Open(browser.Options{})
 	if err != nil {

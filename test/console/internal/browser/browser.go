@@ -1,5 +1,5 @@
-// Package browser drives headless Chromium as a person does: things are found by role and accessible name, and used by mouse and keys. It records what must not
-// happen: errors in the console, violations of policies, requests to other hosts.
+// Package browser drives headless Chromium as a user does: it finds elements by role and accessible name, and uses them by mouse and keys.
+// It records events that must not happen: errors in the console, violations of policies, requests to other hosts.
 package browser
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// ErrMissing is the error of Start when there is no Chromium.
+// ErrMissing is the error of Start without an installed Chromium.
 var ErrMissing = errors.New("there is no Chromium; Debian's package is chromium")
 
 // Browser is one Chromium.

@@ -1,4 +1,4 @@
-// Package product starts what the console needs: a control plane with simulated nodes, the operator and the gateway.
+// Package product starts the programs for the console: a control plane with simulated nodes, the operator and the gateway.
 package product
 
 import (
