@@ -190,7 +190,7 @@ func (g *generator) roles() {
 	type source struct{ name, file string }
 	sources := []source{{"operator", operator + "/rbac/role.yaml"}, {"leader-election", operator + "/rbac/leader_election_role.yaml"}, {"gateway", gateway + "/rbac/role.yaml"}}
 	// A component is written as whole objects if its role has another name than the component, or if it has more than a role. Components of
-	// scopes have no objects.
+	// scopes have no role.
 	whole := sets.New("self-managed", "cert-manager", "webhook", "device-admission-all", "device-admission-labelled")
 	components, err := os.ReadDir(filepath.Join(g.root, operator, "components"))
 	if err != nil && g.err == nil {
