@@ -20,7 +20,7 @@ import (
 	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
 )
 
-// access identifies callers and authorizes what they read.
+// access identifies callers and authorizes their reads.
 type access struct {
 	identifier authn.Identifier
 	authorizer authz.Authorizer

@@ -33,11 +33,11 @@ func containerMemory(root fs.FS) int64 {
 	return 0
 }
 
-// memory is what the parts of the process may hold, in bytes.
+// memory has the budgets of the parts of the process, in bytes.
 type memory struct {
 	// limit of the process, 0 if there is none.
 	limit int64
-	// callers is for what is held for callers, caller for one of them.
+	// callers is the budget for all callers, caller for one of them.
 	callers, caller int64
 	// views is for encoded objects, changes for the changes that watches may resume from, of all kinds together, and as much for writes.
 	views, changes int64
@@ -46,7 +46,7 @@ type memory struct {
 // smallest is the least limit with which the gateway works at all.
 const smallest = 128 << 20
 
-// memoryOf divides the memory: a quarter is for callers, and as much for what is kept of objects besides the objects themselves.
+// memoryOf divides the memory: a quarter is for callers, and a quarter for the data besides the objects themselves.
 func memoryOf(limit int64) memory {
 	m := memory{limit, 512 << 20, 64 << 20, document.DefaultCacheSize, 4 * 64 << 20}
 	if limit > 0 {
@@ -73,7 +73,7 @@ func (o *Options) readMemory() error {
 	return nil
 }
 
-// apply has the garbage collector keep below the limit, with some room for what it does not count.
+// apply sets the memory limit of the garbage collector, with some room for memory that it does not count.
 func (m memory) apply() {
 	if m.limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(m.limit / 10 * 9)

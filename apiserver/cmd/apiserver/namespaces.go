@@ -93,9 +93,9 @@ func (s stores) size() int {
 	return objects
 }
 
-// check is the line of readiness; an error says why the caches are no good yet. A kind that is not installed is nothing to wait for. A cache that has
-// been filled serves, however old the last contact with the API server: replicas that all left at once because it is away would take the reads with
-// them.
+// check returns the line for readiness; an error is the reason why the caches are not usable yet. It does not wait for a kind that is not
+// installed. A filled cache serves at any time after the last contact with the API server. Otherwise all replicas would become unready
+// together when the API server is unreachable, and reads would fail.
 func (s stores) check() (string, error) {
 	for _, one := range s {
 		switch err := one.Ready(); {

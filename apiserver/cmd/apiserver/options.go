@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Options are the flags of the process; AddFlags says what each of them means.
+// Options are the flags of the process; AddFlags describes them.
 type Options struct {
 	Kubeconfig string
 	QPS        float32
@@ -43,7 +43,7 @@ type Options struct {
 	PageTokenKeyFiles                        []string
 	PageTokenSecret                          string
 
-	// Limits of what is in flight. They do not apply to single callers when there is one only.
+	// Limits of concurrent calls. The limits of single callers do not apply if there is only one.
 	Limits edge.Limits
 	// MemoryLimit is a quantity. Empty means that of GOMEMLIMIT, else that of the container.
 	MemoryLimit string
@@ -145,7 +145,7 @@ func addLimitFlags(l *edge.Limits, fs *pflag.FlagSet) {
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
 }
 
-// Complete fills in what was left out and reads files.
+// Complete fills in defaults and reads files.
 func (o *Options) Complete(fs *pflag.FlagSet) error {
 	if err := o.devices.open(o.DeviceRegistry); err != nil {
 		return err
@@ -237,7 +237,7 @@ func mostVerbose(c *logsapi.LoggingConfiguration) logsapi.VerbosityLevel {
 	return most
 }
 
-// checkLocal demands loopback addresses where callers need no credentials. danger is what remote callers could do.
+// checkLocal requires loopback addresses if callers need no credentials. danger describes what remote callers could do.
 func (o *Options) checkLocal(check func(wrong bool, format string, args ...any), danger string) {
 	for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
 		check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
@@ -251,7 +251,7 @@ func isNamespacedName(text string) bool {
 	return len(apivalidation.IsDNS1123Label(namespace)) == 0 && len(apivalidation.IsDNS1123Subdomain(name)) == 0
 }
 
-// inTheClear returns the addresses at which tokens would travel unencrypted beyond this machine.
+// inTheClear returns the addresses at which tokens would leave this machine unencrypted.
 func (o *Options) inTheClear() []string {
 	if o.TLSCertFile != "" || o.Authentication == string(authn.None) {
 		return nil

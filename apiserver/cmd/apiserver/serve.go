@@ -141,7 +141,7 @@ func (a *app) follow(ctx context.Context) {
 	go a.followReadiness(ctx)
 }
 
-// followReadiness keeps the gRPC health service at what the cache says, one entry per service.
+// followReadiness sets the gRPC health service to the state of the cache, one entry per service.
 func (a *app) followReadiness(ctx context.Context) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -163,7 +163,7 @@ func (a *app) followReadiness(ctx context.Context) {
 	}
 }
 
-// shutdown withdraws readiness, lets load balancers notice, ends the streams and waits, not for ever, for running calls.
+// shutdown withdraws readiness, waits for load balancers, ends the streams, and waits with a timeout for running calls.
 func (a *app) shutdown(log klog.Logger, servers ...*http.Server) {
 	log.Info("Draining", "delay", a.opts.DrainDelay, "timeout", a.opts.DrainTimeout)
 	close(a.draining)

@@ -189,7 +189,7 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are what is served, in the order of restv2.Services.
+// kinds are the served kinds, in the order of restv2.Services.
 var kinds = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 
 // chainOf is the way of every call behind the edge, outermost first.
@@ -216,7 +216,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: 5 * time.Minute,
-			// Streams end by themselves at the same age, so that only what waits uses the grace.
+			// Streams end by themselves at the same age, so that only waiting calls use the grace period.
 			MaxConnectionAge: a.opts.MaxConnectionAge, MaxConnectionAgeGrace: a.opts.MaxConnectionAge + longestCall,
 		}),
 	}
