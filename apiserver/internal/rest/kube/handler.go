@@ -37,7 +37,7 @@ type Options struct {
 	Stop <-chan struct{}
 }
 
-// maxRecorded is the longest answer to a write that is looked at, in bytes: etcd takes 1.5 MiB.
+// maxRecorded is the longest answer to a write that is read, in bytes: etcd takes 1.5 MiB.
 const maxRecorded = 2 << 20
 
 // Handler serves the paths.

@@ -138,7 +138,7 @@ func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Rout
 	_, _ = w.Write(data)
 }
 
-// read returns the body of a request that asks for nothing that would be ignored while something is written.
+// read returns the body of a request. It refuses parameters and bodies that would be ignored while something is written.
 func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
 	if err := rest.Unheeded(r); err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ const (
 	headerDetails = "Grpc-Status-Details-Bin"
 )
 
-// WriteError writes an error: code and message in the body, all else in headers.
+// WriteError writes an error: code and message in the body, other details in headers.
 func (a *API) WriteError(w http.ResponseWriter, err error) {
 	header := w.Header()
 	st, code := rest.Failure(a.Table, header, err)

@@ -72,7 +72,7 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// call is a request whose route is known.
+// call is a request with its route.
 type call struct {
 	*API
 	w        http.ResponseWriter

@@ -24,7 +24,7 @@ const (
 // format is the content type that a client wants.
 type format string
 
-// contentType is that of an answer, which is no stream.
+// contentType is that of an answer that is not a stream.
 func (f format) contentType() string {
 	if f == typeYAML {
 		return typeYAML
@@ -65,7 +65,7 @@ func escaped(data []byte) []byte {
 	return out
 }
 
-// statusJSON writes a status. protojson varies its spacing on purpose, which nobody needs to see.
+// statusJSON writes a status. It removes the random spacing that protojson adds on purpose.
 func statusJSON(st *spb.Status) ([]byte, error) {
 	data, err := protojson.Marshal(st)
 	if err != nil {

@@ -29,7 +29,7 @@ const maxFiles = 256
 
 // Pages shows dashboards to browsers.
 type Pages struct {
-	// Authorize says whether the context's caller may open the dashboard of a cluster.
+	// Authorize returns an error unless the context's caller may open the dashboard of a cluster.
 	Authorize func(ctx context.Context, cluster types.NamespacedName) error
 	// Issue returns handle and proof for a cluster and the Authorization header of a caller.
 	Issue func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error)
