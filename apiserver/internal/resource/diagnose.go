@@ -49,7 +49,7 @@ type evidence struct {
 	byText map[string]int
 	// log returns the last lines of a container that has ended.
 	log func(pod, container string) string
-	// dashboard returns an error if the one behind a Service does not answer. Nil means that it is not asked.
+	// dashboard returns an error if the dashboard behind a Service does not answer. Nil skips the check.
 	dashboard func(service string) error
 }
 
@@ -131,7 +131,7 @@ func (e *evidence) readEvents(ctx context.Context) (err error) {
 	return err
 }
 
-// check finds what is wrong with a cluster, the most decisive first.
+// check adds the problems of a cluster, the most important first.
 func (e *evidence) check() {
 	e.checkIntent("cluster", "the cluster has no Pods")
 	e.checkRules()
@@ -148,7 +148,7 @@ func (e *evidence) check() {
 	e.checkDeviceWarnings()
 }
 
-// add adds a finding. If another object has the same one already, that one says so.
+// add adds a finding. An equal finding of another object is merged into it.
 func (e *evidence) add(severity, reason, kind, name, remedy, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	key := reason + "\x00" + strings.ReplaceAll(message, name, "")
@@ -176,8 +176,8 @@ func (e *evidence) addNotObserved() {
 	e.addSelf(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
 }
 
-// checkIntent finds a state that somebody asked for. noun is the kind in messages, suspended the effect of spec.suspend; empty for a kind that has its own
-// findings about it.
+// checkIntent reports a state that a user requested. noun is the kind in messages, suspended the effect of spec.suspend; empty for a kind
+// with its own findings about it.
 func (e *evidence) checkIntent(noun, suspended string) {
 	if e.item.DeletionTimestamp != nil {
 		e.addSelf(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the %s is being deleted; held by finalizers %v", noun, e.item.Finalizers)

@@ -16,7 +16,7 @@ const (
 	remedyDevices  = "change what the message names; `raygate explain -f` shows what device admission makes of the Pods"
 )
 
-// ofDevices reports whether a refusal is one of device admission, whose webhooks have these names wherever they are registered.
+// ofDevices reports whether a refusal comes from device admission, whose webhooks always have these names.
 func ofDevices(message string) bool {
 	return strings.Contains(message, `"devices.pod.ray.io"`) || strings.Contains(message, `"devices-check.pod.ray.io"`)
 }
