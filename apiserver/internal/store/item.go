@@ -80,7 +80,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// appendMembers appends object with each value replaced by what edit returns for it; an empty text leaves the member out.
+// appendMembers appends object with each value replaced by the result of edit; an empty text leaves the member out.
 func appendMembers(dst []byte, object gjson.Result, edit func(key, value gjson.Result) string) []byte {
 	dst = append(dst, '{')
 	first := true

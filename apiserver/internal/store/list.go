@@ -15,7 +15,7 @@ import (
 const (
 	DefaultPageSize = 100
 	MaxPageSize     = 1000
-	// MaxPageBytes is how many bytes of objects a page has: below what gRPC clients take by default, also with an object more.
+	// MaxPageBytes is the size of the objects of a page in bytes: below the default limit of gRPC clients, even with one more object.
 	MaxPageBytes = 2 << 20
 )
 

@@ -17,11 +17,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// pageTokenLife is how long a page token is good for. Lists are live, so a token holds nothing on the server; the limit keeps old
-// tokens from being taken for bookmarks.
+// pageTokenLife is the lifetime of a page token. Lists are live, so a token needs no state on the server; the limit prevents the use of old
+// tokens as bookmarks.
 const pageTokenLife = time.Hour
 
-// pageCursor is the last item of a page: its values in the order asked for, then its key.
+// pageCursor is the last item of a page: its values in the requested order, then its key.
 type pageCursor struct {
 	// Version of the first page.
 	Version   string   `json:"r,omitempty"`

@@ -41,9 +41,9 @@ type WatchOptions struct {
 	Selection
 	// ResumeToken continues an earlier watch. Empty means from now, after the present objects.
 	ResumeToken string
-	// SkipInitial leaves out the present objects when there is no ResumeToken.
+	// SkipInitial leaves out the existing objects if there is no ResumeToken.
 	SkipInitial bool
-	// OnHeartbeat is called before each heartbeat; an error ends the watch. It is where the caller's rights are looked at again. Nil does nothing.
+	// OnHeartbeat is called before each heartbeat; an error ends the watch. It checks the caller's rights again. Nil does nothing.
 	OnHeartbeat func() error
 }
 
