@@ -72,7 +72,7 @@ func (c *Caller) bearing(shown *Caller) *Caller {
 // Name is the user name in Kubernetes. Limits and the audit log use it.
 func (c *Caller) Name() string { return c.user.Name }
 
-// Groups are the groups that Kubernetes knows the user to be in.
+// Groups are the groups of the user in Kubernetes.
 func (c *Caller) Groups() []string { return c.user.Groups }
 
 // Key identifies the caller in caches: a hash of the credentials.

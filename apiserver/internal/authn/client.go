@@ -79,7 +79,7 @@ func (t own) RoundTrip(r *http.Request) (*http.Response, error) {
 	return refuseOwn(r, resp, func([]byte) bool { return true })
 }
 
-// refuseOwn returns ErrOwnCredentials for a rejection that concerns the gateway's own credentials, as ours decides by its text.
+// refuseOwn returns ErrOwnCredentials for a rejection of the gateway's own credentials, which ours detects by its text.
 func refuseOwn(r *http.Request, resp *http.Response, ours func(text []byte) bool) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return resp, nil

@@ -58,7 +58,7 @@ const (
 	accountTokenEnd = 30 * time.Second
 )
 
-// TokenRequest asks Kubernetes for a token of the ServiceAccount, with the gateway's own credentials.
+// TokenRequest requests a token of the ServiceAccount from Kubernetes, with the gateway's own credentials.
 type TokenRequest func(ctx context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 
 // account identifies every caller as one ServiceAccount, and acts with its permissions.

@@ -32,7 +32,7 @@ type file struct {
 // index is the page for every deep link.
 const index = "index.html"
 
-// contentTypes are ours, whatever the machine's mime.types says.
+// contentTypes replaces the machine's mime.types.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
@@ -82,7 +82,7 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.data))
 }
 
-// nameOf returns the file for a path: itself, or the index for what can be no file.
+// nameOf returns the file for a path: itself, or the index for a path that cannot be a file.
 func (f *files) nameOf(requested string) string {
 	below := strings.TrimPrefix(path.Clean(requested)+"/", Prefix)
 	below = strings.TrimSuffix(below, "/")

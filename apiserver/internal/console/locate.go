@@ -7,7 +7,8 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// locate says where the fields of the query stand in the document of the body, so that pages show at its line what validate_only has found. It decides nothing.
+// locate returns the positions of the fields of the query in the document of the body, so that pages show the findings of validate_only at
+// their lines. It decides nothing.
 func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
 	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
 	if err != nil {

@@ -31,7 +31,7 @@ var (
 	namedVerbs = []string{"get", "update", "patch", "delete"}
 )
 
-// accesses returns what pages ask for in a namespace, or for one object of a kind if there is a name.
+// accesses returns the accesses that pages need in a namespace, or for one object of a kind if there is a name.
 func accesses(namespace, resource, name string) []authz.Access {
 	var all []authz.Access
 	for _, kind := range rayResources {

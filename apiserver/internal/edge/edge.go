@@ -95,8 +95,8 @@ func enter(ctx context.Context, r *room, caller string, long bool) (context.Cont
 	return withVisit(ctx, v), v, nil
 }
 
-// identify asks the API server about callers that are not known. Callers with an outdated verdict have places of their own, and keep it when these are
-// taken, so that made-up credentials lock out nobody.
+// identify authenticates unknown callers at the API server. Callers with an outdated verdict have a separate limit and use that verdict
+// when the limit is reached. Invalid credentials therefore cannot lock out other callers.
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
 	id := e.Identifier(r)
 	if id.Lookup == nil {

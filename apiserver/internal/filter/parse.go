@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Bounds of what is parsed, as filters come from anyone.
+// Limits of parsing, because filters are untrusted input.
 const (
 	maxLength = 4 << 10
 	maxDepth  = 50
@@ -35,7 +35,7 @@ type Filter struct {
 	paths int // how many
 }
 
-// aliases are the short names of what people filter by most, besides state.
+// aliases are the short names of common filter fields, besides state.
 var aliases = map[string][]string{"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}}
 
 // Parse reads a filter on objects that a message mirrors. state is the path behind the alias state; empty means that there is none.

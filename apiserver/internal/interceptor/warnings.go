@@ -13,7 +13,7 @@ import (
 // WarningKey is the metadata key, and the header, of warnings.
 const WarningKey = "warning"
 
-// Bounds of what goes into headers.
+// Limits of the warnings in headers.
 const (
 	maxWarnings      = 20
 	maxWarningLength = 500

@@ -22,13 +22,13 @@ import (
 const backendRetry = time.Second
 
 var (
-	// admissionDenial is how the API server begins a refusal by a webhook or a policy, whatever its HTTP status.
+	// admissionDenial matches the API server's message about a refusal by a webhook or a policy, with any HTTP status.
 	admissionDenial = regexp.MustCompile(`^admission webhook ".*" denied the request|is forbidden: ValidatingAdmissionPolicy '.*' with binding '.*' denied request`)
-	// failedWebhook is what it says of a webhook that does not answer.
+	// failedWebhook matches its message about a webhook that does not answer.
 	failedWebhook = regexp.MustCompile(`failed calling webhook "[^"]*"`)
 )
 
-// kubernetesProblem translates what the API server says; nil when err is not its word.
+// kubernetesProblem translates errors of the API server; nil for any other err.
 func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one case per row
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
@@ -108,7 +108,7 @@ func causes(d *metav1.StatusDetails) []Violation {
 	return all
 }
 
-// brokenRule is what a CRD says of one rule among those that share an expression. Then the cause has the field that they have in common.
+// brokenRule matches a CRD's message about one rule among those that share an expression. The cause has their common field then.
 var brokenRule = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)
 
 func resourceInfo(d *metav1.StatusDetails) *errdetails.ResourceInfo {

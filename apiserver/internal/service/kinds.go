@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// clusterState says where a cluster is on the way to ready.
+// clusterState describes the progress of a cluster towards ready.
 func clusterState(item *store.Item) string {
 	if !resource.Observed(item) {
 		return "the operator has not yet seen the present spec"
@@ -104,7 +104,8 @@ func byCondition(name string) func(*store.Item) resource.Progress {
 	}
 }
 
-// serviceReady is that a service serves requests and its status is about the present spec. Only a person helps one that was given up.
+// serviceReady reports whether a service serves requests and its status is about the current spec. Only a user can repair one that was
+// given up.
 func serviceReady(item *store.Item) resource.Progress {
 	p := byCondition(rayv1.RayServiceReady)(item)
 	if p.Done {

@@ -31,7 +31,7 @@ type Events struct {
 	Authorizer authz.Authorizer
 	// Core reads events with the caller's credentials.
 	Core rest.Interface
-	// Watches are filled in by Run, by namespace, or by "" for all. Where there is none, or none yet, Kubernetes is asked.
+	// Watches are filled in by Run, by namespace, or by "" for all. If there is none, or none yet, events are read from Kubernetes.
 	Watches map[string]cache.SharedIndexInformer
 	// Warn sends the caller a warning about missing events.
 	Warn func(ctx context.Context, text string)
