@@ -6,19 +6,18 @@ import (
 	"io"
 )
 
-// Client talks to the dashboard of one Ray cluster. Errors are of type *Error and match one of the sentinels of this
-// package. A job is named by its submission id or, where Ray knows one, by its driver job id. All methods are safe for
-// concurrent use.
+// Client calls the dashboard of one Ray cluster. Errors are of type *Error and match one of the sentinels of this package. The id of a job
+// is its submission id or, where Ray has one, its driver job id. All methods are safe for concurrent use.
 type Client interface {
 	// Version returns the versions of Ray and of its job API.
 	Version(ctx context.Context) (Version, error)
-	// ListJobs returns all jobs that Ray has a record of, also those that ended long ago.
+	// ListJobs returns all jobs that Ray has a record of, including those that ended long ago.
 	ListJobs(ctx context.Context) ([]Job, error)
 	// GetJob returns one job. ErrNotFound means that Ray itself has no record of the id.
 	GetJob(ctx context.Context, id string) (*Job, error)
-	// SubmitJob hands a job to Ray and returns its submission id. Ray accepts it before it starts it. After an error that
-	// matches ErrUnavailable Ray may have accepted it all the same: ask for the id before submitting again. ErrDuplicate
-	// means that an earlier submission with this id was accepted.
+	// SubmitJob submits a job to Ray and returns its submission id. Ray accepts the job before it starts it. After an error that matches
+	// ErrUnavailable, Ray may have accepted the job: look for the id before submitting again. ErrDuplicate means that an earlier submission
+	// with this id was accepted.
 	SubmitJob(ctx context.Context, s Submission) (string, error)
 	// StopJob requests the stop of a job without waiting for its end. It reports whether there was something to stop.
 	StopJob(ctx context.Context, id string) (bool, error)
@@ -64,7 +63,7 @@ type Submission struct {
 type Version struct {
 	// API is the version of the job API, a small number as text.
 	API string
-	// Ray and Commit say which build of Ray runs.
+	// Ray and Commit identify the running build of Ray.
 	Ray, Commit string
 	// Session is the name of the session. It changes when the head restarts.
 	Session string

@@ -32,11 +32,10 @@ type Config struct {
 	// Transport carries the requests and keeps connections. Behind the API server it is one with the credentials for that,
 	// which own the header Authorization. Nil means a transport that all clients without one share.
 	Transport http.RoundTripper
-	// Token is that of a cluster with token authentication; empty means none.
+	// Token is the token of a cluster with token authentication; empty means none.
 	Token Token
 
-	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob and ServeDetails, and how long TailJobLogs takes to begin. 0 means 5
-	// seconds.
+	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob and ServeDetails, and the time until TailJobLogs begins. 0 means 5 seconds.
 	ReadTimeout time.Duration
 	// SubmitTimeout limits SubmitJob and StopJob, for which Ray itself may take 10 seconds to find an agent. 0 means 20
 	// seconds.
@@ -97,8 +96,8 @@ func PodProxyURL(apiServer *url.URL, namespace, pod string, port int32) *url.URL
 	return apiServer.JoinPath("api", "v1", "namespaces", namespace, "pods", pod+":"+strconv.Itoa(int(port)), "proxy")
 }
 
-// sharedTransport serves clients without a transport of their own. No proxy of the environment: a dashboard is inside the
-// Kubernetes cluster.
+// sharedTransport serves clients without a transport of their own. It ignores the proxy of the environment, because a dashboard is inside
+// the Kubernetes cluster.
 var sharedTransport = &http.Transport{
 	DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 	TLSHandshakeTimeout:    5 * time.Second,

@@ -13,7 +13,7 @@ import (
 type FollowOptions struct {
 	// Clock times the pauses. Nil means the real one.
 	Clock clock.Clock
-	// Patience is how many attempts in a row may fail before Follow gives up. 0 means no end but that of the context.
+	// Patience is the number of consecutive attempts that may fail before Follow gives up. 0 means no limit except the context.
 	Patience int
 }
 

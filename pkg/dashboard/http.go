@@ -56,10 +56,10 @@ type call struct {
 	query      string
 	body       any
 	timeout    time.Duration
-	// limit is that of the answer in bytes, values in values; 0 means maxJobValues.
+	// limit is the limit of the answer in bytes, values that of its values; 0 means maxJobValues.
 	limit  int64
 	values int
-	// any2xx takes every status code from 200 to 299 for a success.
+	// any2xx accepts every status code from 200 to 299 as a success.
 	any2xx bool
 	// unread means that the body of a successful answer is ignored, unless it is an HTML page.
 	unread bool

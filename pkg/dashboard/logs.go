@@ -18,7 +18,7 @@ import (
 // Log is the text of a log as it is read.
 type Log struct {
 	io.ReadCloser
-	// AtMost is how many bytes there are at most; negative if that is not known.
+	// AtMost is the largest possible number of bytes; negative if unknown.
 	AtMost int64
 }
 
@@ -123,7 +123,7 @@ func (t *logText) next() (byte, error) {
 	}
 }
 
-// failed is the error of an answer that is something else, or breaks off.
+// failed is the error of an answer with another content, or one that breaks off.
 func (t *logText) failed(what, err error) error {
 	var syntax *json.SyntaxError
 	switch {

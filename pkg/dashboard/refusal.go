@@ -60,9 +60,9 @@ func kindOf(code int) error {
 	}
 }
 
-// fromProxy reports whether not the dashboard answered. Its errors are plain text and never empty; the API server answers
-// with a Status, or for a path that it does not know with the text of Go's net/http, and load balancers and service meshes
-// answer with a page, with JSON of their own, or with nothing. A 404 of these must not count as a job that is unknown.
+// fromProxy reports whether an intermediary answered instead of the dashboard. Errors of the dashboard are plain text and never empty. The
+// API server answers with a Status, or for an unknown path with the text of Go's net/http. Load balancers and service meshes answer with a
+// page, with JSON of their own, or with nothing. A 404 of these must not count as an unknown job.
 func fromProxy(code int, contentType string, body []byte) bool {
 	text := bytes.TrimSpace(body)
 	kind, _, _ := mime.ParseMediaType(contentType)

@@ -24,7 +24,7 @@ type ServeDetails struct {
 
 // ServeApplication is an application of Ray Serve.
 type ServeApplication struct {
-	// Status is RUNNING, DEPLOYING or another word of Ray's; versions differ in which there are.
+	// Status is RUNNING, DEPLOYING or another state of Ray; the set depends on the version.
 	Status string
 	// Message explains the status.
 	Message string
@@ -38,13 +38,13 @@ type ServeApplication struct {
 type ServeDeployment struct {
 	// Status is HEALTHY, UPDATING or another word of Ray's, and Message explains it.
 	Status, Message string
-	// TargetReplicas is how many replicas there are to be, and RunningReplicas how many take requests. TargetReplicas is nil
-	// where Ray does not say.
+	// TargetReplicas is the wanted number of replicas, and RunningReplicas the number of those that accept requests. TargetReplicas is nil
+	// if Ray does not report it.
 	TargetReplicas  *int
 	RunningReplicas int
 }
 
-// replicaRunning is the state of a replica that takes requests.
+// replicaRunning is the state of a replica that accepts requests.
 const replicaRunning = "RUNNING"
 
 const servePath = "/api/serve/applications/" // without the last slash it is a 404

@@ -33,11 +33,11 @@ type Registry struct {
 	Vendors    []Vendor `json:"vendors"`
 }
 
-// Defaults hold for families that do not say otherwise.
+// Defaults apply to families without their own values.
 type Defaults struct {
 	// Privileged is the policy for privileged containers that request a device. Empty means Skip.
 	Privileged Policy `json:"privileged,omitempty"`
-	// Scheduler is that of families without one.
+	// Scheduler is the scheduler of families without one.
 	Scheduler Scheduler `json:"scheduler,omitzero"`
 	// NodeName is the policy for Pods with devices that have a nodeName. Empty means Skip.
 	NodeName Policy `json:"nodeName,omitempty"`
@@ -59,7 +59,7 @@ type OptOut struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Scheduler is the one that can place a device.
+// Scheduler is the scheduler that can assign a device.
 type Scheduler struct {
 	// Name is spec.schedulerName; empty means that any scheduler does.
 	Name string `json:"name,omitempty"`
@@ -73,12 +73,12 @@ type Vendor struct {
 	Name string `json:"name"`
 	// Enabled is true if unset. A family that is not is checked and otherwise ignored.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Resources are the names in which Pods ask.
+	// Resources are the resource names that Pods request.
 	Resources Resources `json:"resources"`
 	Units     Units     `json:"units,omitzero"`
 	// Defaults are the missing amounts of a container that requests something else of the family.
 	Defaults VendorDefaults `json:"defaults,omitzero"`
-	// Exclusive is for containers that ask for whole devices.
+	// Exclusive is for containers that request whole devices.
 	Exclusive *Exclusive `json:"exclusive,omitempty"`
 	// Rules are carried out in this order.
 	Rules []Rule `json:"rules,omitempty"`
@@ -88,13 +88,13 @@ type Vendor struct {
 	AbsentEnv []Env `json:"absentEnv,omitempty"`
 	// AbsentEnvGroup names families that share AbsentEnv: it is for containers without a device of any of them.
 	AbsentEnvGroup string `json:"absentEnvGroup,omitempty"`
-	// Annotations are those of Pods with a device.
+	// Annotations are the annotations of Pods with a device.
 	Annotations []Annotation `json:"annotations,omitempty"`
-	// RuntimeClass is that of Pods with a device and without a class; empty means none.
+	// RuntimeClass is the class of Pods with a device and without a class; empty means none.
 	RuntimeClass string `json:"runtimeClass,omitempty"`
-	// Privileged overrides that of the registry.
+	// Privileged overrides the value of the registry.
 	Privileged Policy `json:"privileged,omitempty"`
-	// Scheduler overrides that of the registry.
+	// Scheduler overrides the value of the registry.
 	Scheduler Scheduler `json:"scheduler,omitzero"`
 	Quota     Quota     `json:"quota,omitzero"`
 	Ray       Ray       `json:"ray,omitzero"`
@@ -208,8 +208,8 @@ type Ray struct {
 	NumGPUs string `json:"numGPUs,omitempty"`
 	// Custom maps Ray resources to Count or Cores, which select their amount.
 	Custom map[string]string `json:"custom,omitempty"`
-	// Totals are Ray resources with MemoryMiB or CorePercent, which are sums over the devices of a node. Ray does not know which device has how much:
-	// it may place a task that needs 6000 on a node with two devices of 4096. They can be relied on where a node has one device.
+	// Totals are Ray resources with MemoryMiB or CorePercent, which are sums over the devices of a node. Ray does not know the amount of
+	// each device: it may place a task that needs 6000 on a node with two devices of 4096. They are reliable only if a node has one device.
 	Totals map[string]string `json:"totals,omitempty"`
 }
 

@@ -12,7 +12,7 @@ const (
 	Priority      Field = "priority"
 )
 
-// Fields are all of them, in the order in which messages name them.
+// Fields are all fields, in the order in which messages name them.
 var Fields = []Field{Count, Memory, MemoryPercent, Cores, Priority}
 
 // Name is the resource of the field, empty if the family has none.
@@ -39,8 +39,8 @@ const (
 	AmountCores = "Cores"
 )
 
-// Rule is one or more statements about a field. Amounts are in the unit in which users write the field; of memory in Bytes in MiB. A rule about
-// a field that the container does not ask for does nothing, unless it fills it in.
+// Rule is one or more statements about a field. Amounts are in the unit in which users write the field; memory in Bytes is in MiB. A rule
+// about a field that the container does not request does nothing, unless it fills in the field.
 type Rule struct {
 	Field Field `json:"field"`
 	// If limits the rule to containers that meet the condition.
@@ -63,7 +63,7 @@ type Rule struct {
 	// Zero is Absent: an amount of zero is the same as nothing. It is the default and may be said.
 	Zero string `json:"zero,omitempty"`
 
-	// Absent is filled in when there is none, for each device with PerDevice.
+	// Absent is filled in for a missing amount, for each device with PerDevice.
 	Absent    int64 `json:"absent,omitempty"`
 	PerDevice bool  `json:"perDevice,omitempty"`
 	// RoundUpTo are sizes, ascending; the amount becomes the next of them. Above is Deny or Clamp, for amounts above the last size; empty
@@ -146,7 +146,7 @@ type Env struct {
 // HasPriority selects containers that request a priority.
 const HasPriority = "HasPriority"
 
-// Expression is When, empty if that is none in CEL.
+// Expression is When, or empty if When is not a CEL expression.
 func (e *Env) Expression() string {
 	if e.When == HasPriority {
 		return ""

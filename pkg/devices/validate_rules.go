@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices/condition"
 )
 
-// MaxAmount bounds all amounts, so that products of two stay in 64 bits.
+// MaxAmount limits all amounts, so that products of two fit into 64 bits.
 const MaxAmount = 1 << 31
 
 func validateRule(v *Vendor, r *Rule, path *field.Path) field.ErrorList {

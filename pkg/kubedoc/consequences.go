@@ -23,7 +23,7 @@ func Join(form, content field.ErrorList) field.ErrorList {
 	return all
 }
 
-// places are those of the mistakes in the form of a document, as paths.
+// places are the places of the mistakes in the form of a document, as paths.
 type places struct {
 	// at are the places themselves. above are these and all that contain them. beside are the containers of unknown fields.
 	at, above, beside map[string]struct{}

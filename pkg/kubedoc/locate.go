@@ -79,7 +79,7 @@ func (l *Locator) At(path string) (Position, bool) {
 	return Position{Line: at.Line, Column: at.Column}, true
 }
 
-// nodeAt walks down a path as far as the document goes.
+// nodeAt follows a path as far as the document has it.
 func nodeAt(root *yaml.Node, rest string) *yaml.Node {
 	at, value := root, root
 	for depth := 0; rest != "" && depth <= MaxDepth; depth++ {
@@ -109,7 +109,7 @@ func step(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left str
 	return nil, nil, "", false
 }
 
-// member is step for a mapping: its own members come before those that are merged into it, as in Read.
+// member is step for a mapping: its own members come before merged ones, as in Read.
 func member(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left string, ok bool) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -142,7 +142,7 @@ func behindName(path, name string) (string, bool) {
 	return behind(path, "["+mistake.Short(name)+"]")
 }
 
-// behind takes one element off a path.
+// behind removes one element from a path.
 func behind(path, element string) (string, bool) {
 	left, ok := strings.CutPrefix(path, element)
 	if !ok || left != "" && left[0] != '.' && left[0] != '[' {

@@ -76,7 +76,7 @@ var (
 	marshalerType   = reflect.TypeFor[json.Marshaler]()
 )
 
-// speaksJSON reports whether t has a JSON form of its own, which then is left to its methods.
+// speaksJSON reports whether t has its own JSON methods, which then decode it.
 func speaksJSON(t reflect.Type) bool {
 	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }

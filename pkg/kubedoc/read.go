@@ -17,7 +17,8 @@ import (
 const (
 	// MaxDepth is how deep objects and lists may be nested. A pod template needs less than 20.
 	MaxDepth = 100
-	// MaxValues is how many values (keys not counted) a document may have, with all aliases of YAML followed. An object that etcd takes has less.
+	// MaxValues is the number of values (without keys) that a document may have, with all YAML aliases expanded. Every object that fits
+	// into etcd has less.
 	MaxValues = 250_000
 	// maxText bounds the text of all values together, which only aliases can make longer than the document.
 	maxText = 4 << 20
@@ -107,7 +108,7 @@ func (r *reader) position(err error) string {
 	return fmt.Sprintf("line %d, column %d: ", bytes.Count(before, []byte{'\n'})+1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
 }
 
-// jsonValue reads the next value of JSON that encoding/json has found to be well formed.
+// jsonValue reads the next value of JSON that encoding/json has validated.
 func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 	if depth > MaxDepth {
 		r.wrong(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
@@ -198,7 +199,7 @@ func (r *reader) jsonString(at *place) string {
 		return string(raw[1 : len(raw)-1])
 	}
 	var text string
-	_ = json.Unmarshal(raw, &text) // replaces what is no text by U+FFFD without a word
+	_ = json.Unmarshal(raw, &text) // silently replaces invalid text by U+FFFD
 	switch {
 	case !valid:
 		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")

@@ -69,7 +69,8 @@ func (r *reader) documentOf() (doc *yaml.Node) {
 	return doc
 }
 
-// indicators counts the characters by which values may begin. The parser, which takes 200 bytes for each value, makes at most two for one of them.
+// indicators counts the characters that may begin values. The parser, which needs 200 bytes per value, makes at most two values per
+// indicator.
 func indicators(data []byte) int {
 	count := 0
 	for i, c := range data {
@@ -87,7 +88,7 @@ func indicators(data []byte) int {
 }
 
 func (r *reader) yamlValue(n *yaml.Node, at *place, depth int) (any, bool) {
-	if depth > MaxDepth { // also how an alias to what contains it ends
+	if depth > MaxDepth { // also ends an alias to its own container
 		r.wrong(at, mistake.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
 		return nil, false
 	}

@@ -22,7 +22,7 @@ type Options struct {
 	Facts bool
 }
 
-// Finding is something that device admission, or Ray because of devices, would say of the Pods of a group.
+// Finding is a problem that device admission, or Ray because of devices, would report for the Pods of a group.
 type Finding struct {
 	Group string
 	// Refused means that Pods of the group are refused, so that none will exist; otherwise the finding is a warning.
@@ -156,7 +156,7 @@ func (c *checker) elsewhere() {
 	}
 }
 
-// disagreement finds numbers of the user that are not those of the devices. None on the head keeps tasks off it, which is usual.
+// disagreement reports numbers of the user that differ from those of the devices. Zero on the head keeps tasks off it, which is usual.
 func (c *checker) disagreement(counts raycount.Counts, g *raycount.Group) {
 	said, ok := g.UserGPUs()
 	if !ok || counts.GPUs == nil || said == *counts.GPUs || said == 0 && c.group.Name == rayv1.HeadGroupName {

@@ -14,9 +14,9 @@ import (
 
 // Group are Pods that one template makes.
 type Group struct {
-	// Name is that of the group, as in the label ray.io/group.
+	// Name is the name of the group, as in the label ray.io/group.
 	Name string
-	// Path is that of the group, Template that of its template.
+	// Path is the path of the group, TemplatePath that of its template.
 	Path, TemplatePath *field.Path
 	Template           *corev1.PodTemplateSpec
 	// Namespace is that of the object, or empty if the object has none.
@@ -33,7 +33,7 @@ type Group struct {
 	Autoscaled bool
 }
 
-// Groups are those of a Ray object, the head first; none of another kind of object.
+// Groups returns the groups of a Ray object, the head first; none for another kind of object.
 func Groups(object runtime.Object) []Group {
 	groups := groupsOf(object)
 	if m, ok := object.(metav1.Object); ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// exempt reports whether the update is none of the rules' business: deletion, finalizers, owners, managed fields, status.
+// exempt reports whether the rules do not apply to the update: deletion, finalizers, owners, managed fields, status.
 func exempt(object, old Object, spec, oldSpec any) bool {
 	return object.GetDeletionTimestamp() != nil ||
 		maps.Equal(object.GetLabels(), old.GetLabels()) && maps.Equal(object.GetAnnotations(), old.GetAnnotations()) && equality.Semantic.DeepEqual(spec, oldSpec)
@@ -33,8 +33,8 @@ func (r ruleRoots) of(kind string) string {
 	return ""
 }
 
-// ratchet splits errors of the new object into those that the old one does not have, and those that it has: of the same
-// rule, in the same words, at the same place, with the same value there and in all fields that the rule reads.
+// ratchet splits errors of the new object into new ones and those that the old object has as well. These have the same rule, text and
+// place, and the same values at that place and in all fields that the rule reads.
 func ratchet(errs field.ErrorList, oldErrs func() field.ErrorList, object, old any, roots ruleRoots) (fresh, known field.ErrorList) {
 	if len(errs) == 0 {
 		return nil, nil

@@ -22,7 +22,7 @@ type (
 	Gate = rule.Gate
 )
 
-// Gates that rules ask for.
+// Gates that rules depend on.
 const (
 	GateDeletionPolicy          = rule.GateDeletionPolicy
 	GateMultiHostIndexing       = rule.GateMultiHostIndexing
@@ -53,13 +53,13 @@ const (
 	RuleAutoscalerServiceAccount = "RC-123"
 	// RuleAuthSecret is about a user-provided Secret with the token.
 	RuleAuthSecret = "RC-124"
-	// RuleClaim warns of a volume claim that differs from the one that exists.
+	// RuleClaim warns of a volume claim that differs from the existing one.
 	RuleClaim = "RC-125"
 	// RuleWorkersToDelete warns of workers to delete that are none.
 	RuleWorkersToDelete = "RC-511"
 )
 
-// Rules that the schema of the CRDs alone can enforce: Go cannot hold an object that breaks them.
+// Rules that only the schema of the CRDs can enforce: Go cannot represent an object that breaks them.
 
 var _ = rule.New(rule.Rule{ID: "RC-001", Field: "headGroupSpec", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})
 var _ = rule.New(rule.Rule{ID: "RC-002", Field: "headGroupSpec.template, workerGroupSpecs[i].template", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})

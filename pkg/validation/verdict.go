@@ -18,12 +18,12 @@ import (
 type Verdict struct {
 	// Errors refuse the object, or the update.
 	Errors field.ErrorList
-	// Warnings tell and let pass. Those of an update include the errors that the old object had in the same way.
+	// Warnings do not refuse the object. Those of an update include unchanged errors of the old object.
 	Warnings field.ErrorList
 }
 
-// Checks are the entry points of one kind, for callers that do not know the kind until an object arrives. Objects of
-// another kind than Kind are a fault of the program and panic; nil objects are fine.
+// Checks are the entry points of one kind, for callers that do not know the kind until they get an object. An object of another kind than
+// Kind is a programming error and panics; nil objects are allowed.
 type Checks struct {
 	// Kind is the name, as in RayCluster.
 	Kind string
@@ -42,7 +42,7 @@ type Checks struct {
 	Status func(object Object, o Options) field.ErrorList
 }
 
-// For returns the checks for the kind of the object, by the name of its type. It reports false for kinds that this package does not know.
+// For returns the checks for the kind of the object, by the name of its type. It reports false for unsupported kinds.
 func For(object runtime.Object) (Checks, bool) { return ForKind(reflect.TypeOf(object).Elem().Name()) }
 
 // ForKind is For by the name of the kind.
@@ -88,14 +88,14 @@ func Create(object Object, o Options) Verdict {
 	return checks.Create(object, o)
 }
 
-// RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
-// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. Create includes them.
+// RayClusterFacts returns only those problems of a RayCluster, errors and warnings, that follow from o.Facts. Each concerns a single child
+// of the cluster, so that a controller can report them and continue with the rest. Create includes them.
 func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList { return cluster.Facts(rc, o) }
 
 // kind is the set of checks for objects of one kind. Its functions get objects that are not nil.
 type kind[T any] struct {
 	spec func(*T) any
-	// roots are the places in the object that rules are about.
+	// roots are the places in the object that rules check.
 	roots ruleRoots
 	// check checks a single object, including its status; status checks only the status. Nil means that no rule is about the status.
 	check  func(*rule.Report, *T, Options)

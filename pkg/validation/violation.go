@@ -66,8 +66,7 @@ func Summary(errs field.ErrorList) string {
 	return strings.Join(parts, "; ")
 }
 
-// WarningTexts is the form in which warnings reach kubectl and other clients: "path: text (rule)", in the order of the
-// fields.
+// WarningTexts formats warnings for kubectl and other clients: "path: text (rule)", in the order of the fields.
 func WarningTexts(warnings field.ErrorList) []string {
 	violations := Violations(warnings)
 	texts := make([]string, len(violations))
@@ -80,7 +79,7 @@ func WarningTexts(warnings field.ErrorList) []string {
 // pathStep is one step of a field path: a field name, the index of a list or the key of a map.
 type pathStep struct {
 	kind stepKind
-	// order is the index, or, in steps that are ranked, the place of the field among those of its struct.
+	// order is the index, or, in ranked steps, the position of the field in its struct.
 	order int
 	// name is the text in the path.
 	name string
@@ -95,7 +94,7 @@ const (
 	stepKey
 )
 
-// pathSteps matches one step. A key in brackets may itself hold dots: annotations[ray.io/ft-enabled].
+// pathSteps matches one step. A key in brackets may contain dots: annotations[ray.io/ft-enabled].
 var pathSteps = regexp.MustCompile(`\[([^\]]*)\]?|[^.\[]+`)
 
 // splitPath reads a rendered field path.

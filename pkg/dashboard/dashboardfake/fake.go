@@ -107,7 +107,7 @@ func (d *Dashboard) FailSubmissions(err error) {
 	d.change(func() { d.submitFailure = err })
 }
 
-// LoseAnswers makes the next n submissions and deployments succeed without the caller getting to know.
+// LoseAnswers makes the next n submissions and deployments succeed and lose their answers.
 func (d *Dashboard) LoseAnswers(n int) {
 	d.change(func() { d.lost = n })
 }

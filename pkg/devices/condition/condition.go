@@ -9,8 +9,8 @@ import (
 	"github.com/google/cel-go/cel"
 )
 
-// MaxCost bounds a condition in units of CEL's cost model, both as it is estimated for the largest Pod there can be and as it is evaluated. All of it
-// takes some tens of milliseconds; a usual condition takes about ten microseconds (BenchmarkHolds).
+// MaxCost limits a condition in units of CEL's cost model, for the estimate with the largest possible Pod and for the evaluation. The whole
+// budget takes some tens of milliseconds; a usual condition takes about ten microseconds (BenchmarkHolds).
 const MaxCost = 30_000
 
 // MaxLength bounds the text of a condition, in bytes.
@@ -43,13 +43,14 @@ const (
 	requestPrefix       = "request."
 )
 
-// Condition is one that was compiled. It may be used by many at once.
+// Condition is a compiled condition. It is safe for concurrent use.
 type Condition struct {
 	text    string
 	program cel.Program
 }
 
-// environment is that of families without fields. The optional types are for keys that may be missing: annotations[?"key"].orValue("").
+// environment is the CEL environment of families without fields. The optional types are for keys that may be missing:
+// annotations[?"key"].orValue("").
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	texts := cel.MapType(cel.StringType, cel.StringType)
 	return cel.NewEnv(

@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// variables are those of an input.
+// variables are the CEL variables of an input.
 type variables struct{ *Input }
 
 // ResolveName implements cel.Activation.
@@ -49,7 +49,7 @@ const (
 	maxAnnotation = 256 << 10
 )
 
-// sizes are those of the largest Pod.
+// sizes are the sizes of the largest Pod.
 type sizes struct{}
 
 // EstimateSize implements checker.CostEstimator.

@@ -123,7 +123,7 @@ func amounts(v *devices.Vendor, f devices.Field, room int) []int64 {
 	return list
 }
 
-// annotationSets are those of Pods that the rules tell apart: none, and each annotation with each of its values.
+// annotationSets are the sets of annotations that the rules distinguish: none, and each annotation with each of its values.
 func annotationSets(v *devices.Vendor) []map[string]string {
 	sets := []map[string]string{nil}
 	put := func(key, value string) {

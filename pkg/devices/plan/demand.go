@@ -9,7 +9,7 @@ type Demand struct {
 	// Totals are by resource name: numbers of devices and cores, memory in MiB. Init containers that end count only if they use more than
 	// all containers that run later, as for the scheduler. Unused resources are missing.
 	Totals map[string]int64
-	// Charges say where the totals come from.
+	// Charges are the parts of the totals.
 	Charges []Charge
 	// Unsized are requests whose memory is unknown.
 	Unsized []Unsized
@@ -29,7 +29,7 @@ type Charge struct {
 
 // Unsized is a request for whole devices, or for a share of them, that counts no memory.
 type Unsized struct {
-	// Resource is that of the family's memory.
+	// Resource is the memory resource of the family.
 	Resource  string
 	Container string
 	// Deny means that the request is refused if there is a quota for the memory.
@@ -88,7 +88,7 @@ func (d *Demand) sum() {
 		return
 	}
 	d.Totals = map[string]int64{}
-	steady, before := map[string]int64{}, map[string]int64{} // what runs at the end; init containers so far that go on running
+	steady, before := map[string]int64{}, map[string]int64{} // the containers that run at the end; init containers so far that keep running
 	for _, c := range d.Charges {
 		if c.Init {
 			d.Totals[c.Resource] = max(d.Totals[c.Resource], add(before[c.Resource], c.Total))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Operation is one of a JSON patch (RFC 6902): add or replace, and nothing else.
+// Operation is an operation of a JSON patch (RFC 6902): add or replace only.
 type Operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`

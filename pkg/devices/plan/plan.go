@@ -15,7 +15,7 @@ type planner struct {
 	*Program
 	pod    *Pod
 	result *Result
-	// annotations are those that containers want; the last one counts, as each would overwrite the one before.
+	// annotations are the annotations that containers want; the last one counts, because each would overwrite the one before.
 	annotations map[string]wanted
 }
 

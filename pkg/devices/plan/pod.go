@@ -28,7 +28,7 @@ type Pod struct {
 // Identity identifies a Pod in logs.
 type Identity struct {
 	Name, GenerateName string
-	// Controller is kind and name of the owner that made it, empty if there is none.
+	// Controller is the kind and name of the owner that made the Pod; empty if there is none.
 	Controller string
 }
 
@@ -47,7 +47,7 @@ func identity(name, generateName string, owners []metav1.OwnerReference) Identit
 	return id
 }
 
-// Identity is that of a Pod that was read by FromJSON; empty otherwise.
+// Identity is the identity of a Pod that FromJSON read; empty otherwise.
 func (p *Pod) Identity() Identity { return p.identity }
 
 // HasLabel reports whether the Pod has the label, with any value.
@@ -97,7 +97,7 @@ func (a *amountText) UnmarshalJSON(data []byte) error {
 		*a = amountText(text)
 		return err
 	}
-	*a = amountText(data) // no quantity if it is no number; that is found where it is parsed
+	*a = amountText(data) // not a quantity if it is not a number; the parser reports that
 	return nil
 }
 
@@ -192,7 +192,7 @@ func texts(list map[string]amountText) map[string]string {
 	return out
 }
 
-// FromPod reads a Pod, or the template of one. It has no labels, which conditions of a registry may ask for: see WithLabels.
+// FromPod reads a Pod, or a Pod template. The result has no labels, which conditions of a registry may read: see WithLabels.
 func FromPod(annotations map[string]string, spec *corev1.PodSpec) *Pod {
 	p := &Pod{hasMetadata: true, annotations: annotations, hasAnnotations: annotations != nil, scheduler: spec.SchedulerName, node: spec.NodeName}
 	if spec.RuntimeClassName != nil {

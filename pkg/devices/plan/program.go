@@ -13,7 +13,7 @@ import (
 
 // Program is a registry, ready to be carried out. It is never changed and may be used by many at once.
 type Program struct {
-	// Hash is that of the file, empty if there was none.
+	// Hash is the hash of the file; empty if there was none.
 	Hash string
 
 	vendors  []vendor // by name

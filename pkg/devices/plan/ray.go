@@ -79,19 +79,20 @@ func (p *Program) RayWarnings(devices []Device) []string {
 	return warnings
 }
 
-// Labels of Ray nodes that say how large the devices of the Ray container are. Ray's counts do not: one GPU means different hardware in different groups.
+// Labels of Ray nodes with the sizes of the devices of the Ray container. Ray's counts lack these: one GPU means different hardware in
+// different groups.
 const (
 	LabelVendor             = "devices.ray.io/vendor"
 	LabelSliceMemoryMiB     = "devices.ray.io/slice-memory-mib"
 	LabelSliceMemoryPercent = "devices.ray.io/slice-memory-percent"
 	LabelSliceCores         = "devices.ray.io/slice-cores"
 	LabelShared             = "devices.ray.io/shared"
-	// LabelMIGProfile is that of instances of one profile, such as 1g.10gb.
+	// LabelMIGProfile is the profile, such as 1g.10gb, of MIG instances that all have the same one.
 	LabelMIGProfile = "devices.ray.io/mig-profile"
 )
 
-// RayLabels are labels for the Ray node with the devices, by which tasks can be placed. Nothing is said of a size that is not known before a device is
-// chosen. Nil for a container that has no device.
+// RayLabels are labels with the devices for the Ray node, which can select nodes for tasks. A size that is unknown until a device is
+// assigned has no label. Nil for a container without a device.
 func (d *Device) RayLabels() map[string]string {
 	if d.Count == 0 {
 		return nil

@@ -64,9 +64,9 @@ type Device struct {
 	Index int
 	// Count is the number of devices; 0 if none was requested and none was filled in.
 	Count int64
-	// MemoryMiB and Cores are those of each device; 0 if nothing is said.
+	// MemoryMiB and Cores are the amounts of each device; 0 if unset.
 	MemoryMiB, Cores int64
-	// TotalCores are those of all devices together.
+	// TotalCores is the sum over all devices.
 	TotalCores int64
 	// MemoryPercent is the share of each device; 0 if nothing is said.
 	MemoryPercent int64

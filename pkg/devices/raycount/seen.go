@@ -22,7 +22,7 @@ const (
 type Group struct {
 	// StartParams are its rayStartParams.
 	StartParams map[string]string
-	// Resources are those of the group. Releases of Ray that do not know the field read limits and StartParams alone.
+	// Resources are those of the group. Releases of Ray without the field only read limits and StartParams.
 	Resources map[string]string
 	// Container is the Ray container of its template.
 	Container corev1.ResourceRequirements

@@ -11,9 +11,9 @@ import (
 const (
 	// UnknownField is a member no field belongs to.
 	UnknownField = "unknown-field"
-	// WrongType is a value of another JSON type than the field takes.
+	// WrongType is a value of another JSON type than that of the field.
 	WrongType = "wrong-type"
-	// DuplicateKey is a member that is there twice.
+	// DuplicateKey is a repeated member.
 	DuplicateKey = "duplicate-key"
 	// OutOfRange is a number the field cannot hold.
 	OutOfRange = "out-of-range"
@@ -29,13 +29,13 @@ const (
 	Syntax = "syntax"
 )
 
-// Twice is the message for a member that is there twice.
+// Twice is the message for a repeated member.
 const Twice = "the key is there twice"
 
-// MaxExact is the largest integer a google.protobuf.Struct, which keeps float64, can hold without doubt.
+// MaxExact is the largest integer that a google.protobuf.Struct, which stores float64, always stores exactly.
 const MaxExact = 1 << 53
 
-// Unknown is the message for the member name, with the known field it was probably meant to be.
+// Unknown is the message for an unknown member name, with the known field that was probably meant.
 func Unknown(name string, known []string) string {
 	msg := "unknown field " + strconv.Quote(Short(name))
 	if hint := Closest(name, known); hint != "" {
@@ -68,8 +68,8 @@ func Text(got string, unquoted bool) string {
 	return Type("string", got)
 }
 
-// Closest returns the name in known that differs from name in case and separators only, else by one slip of the finger;
-// empty when there is none.
+// Closest returns the name in known that differs from name in case and separators only, or else by one typing error; empty if there is
+// none.
 func Closest(name string, known []string) string {
 	if len(name) > maxName {
 		return ""

@@ -77,7 +77,7 @@ func NotOn(backend string) string {
 		"!(e.value in ['" + backend + "', '" + strings.ToLower(backend) + "', '" + cmp.Or(written, backend) + "'])))"
 }
 
-// Given is true of a list with the variable, with a value or where that comes from.
+// Given is true of a list that contains the variable with a value or a source of it.
 func Given(variable string) string {
 	return "self.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
 }

@@ -84,7 +84,7 @@ func Optional(expression string) string {
 	return oldSelfWord.ReplaceAllString(expression, "oldSelf.value()")
 }
 
-// Below is an expression about a node for a node above it, from which the path of fields leads to it.
+// Below moves an expression about a node to a node above it, from which the path of fields leads to it.
 func Below(path, expression string) string {
 	return eitherWord.ReplaceAllString(expression, "${1}."+path)
 }

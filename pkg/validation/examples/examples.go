@@ -27,7 +27,7 @@ type Example struct {
 	WantFields []string
 	// Also are the other rules of the same severity that are broken, sorted, where the rule cannot be broken alone.
 	Also []string
-	// Severity is an error or a warning, also for rules that know both. The object of a warning has no errors.
+	// Severity is an error or a warning, also for rules with both. The object of a warning has no errors.
 	Severity rule.Severity
 	// Update means that the object replaces Old. Otherwise it is created.
 	Update bool
@@ -42,7 +42,7 @@ type Example struct {
 	old, object, valid func() validation.Object
 }
 
-// Old is the object before the change: a valid one unless the story needs another. It is there without Update too.
+// Old is the object before the change: a valid one unless the example needs another. It also exists without Update.
 func (e Example) Old() validation.Object { return e.old() }
 
 // Object is the object that breaks the rule.
@@ -73,7 +73,7 @@ type row[T any] struct {
 	FixOptions *validation.Options
 }
 
-// examplesOf makes examples of rows. The base is new for each object, and gets its defaults again after the change.
+// examplesOf makes examples of rows. Each object has a new base, and gets its defaults again after the change.
 func examplesOf[T any, P interface {
 	*T
 	validation.Object
@@ -303,7 +303,7 @@ func both(changes ...func(*cluster)) func(*cluster) {
 	}
 }
 
-// volcano is an operator that is known to use this batch scheduler.
+// volcano is an operator with this batch scheduler.
 var volcano = validation.Options{BatchScheduler: new("volcano")}
 
 func gate(g validation.Gate, on bool) validation.Options {

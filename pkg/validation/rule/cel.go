@@ -3,7 +3,7 @@ package rule
 // APILayer is a place in the API server that can refuse an object for a rule.
 type APILayer string
 
-// Layers of the API server, in the order in which an object meets them.
+// Layers of the API server, in the order in which they process an object.
 const (
 	// InSchema is a keyword of the CRD's schema.
 	InSchema APILayer = "schema"
@@ -50,8 +50,8 @@ const (
 
 // CEL is one expression of a rule in the schemas of the CRDs.
 type CEL struct {
-	// Part and Node are the place of the expression: a path below the part with [] for the items of a list and {} for the
-	// values of a map. An empty Part is that of the kind of the rule, an empty Node is the part itself.
+	// Part and Node are the place of the expression: a path below the part with [] for the items of a list and {} for the values of a map.
+	// An empty Part means the part of the kind of the rule, an empty Node the part itself.
 	Part Part
 	Node string
 	// When is true of a part, self, to which the rule applies, as in has(self.tlsOptions). Empty means all parts, or those that have the

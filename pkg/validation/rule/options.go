@@ -15,7 +15,7 @@ import (
 // Gate is the name of a feature gate of the operator that decides about a field.
 type Gate string
 
-// Gates that rules ask for, with their defaults as KubeRay 1.7.
+// Gates that rules depend on, with their defaults as in KubeRay 1.7.
 const (
 	// GateDeletionPolicy allows deletionStrategy of a RayJob, and suspending a worker group. On by default.
 	GateDeletionPolicy Gate = "RayJobDeletionPolicy"
@@ -93,17 +93,17 @@ type Options struct {
 	// verdict. It only affects schedules that end.
 	Now time.Time
 
-	// RequestVersion is the API version in which a client sent the object, as in v1alpha1, when fields that this version
-	// lacks are lost on the way. Empty means that nothing is lost.
+	// RequestVersion is the API version of the client's object, as in v1alpha1, if fields that this version lacks are lost in conversion.
+	// Empty means that nothing is lost.
 	RequestVersion string
 
-	// Facts are about other objects. Nil means that nothing is known, as in admission, which must not look.
+	// Facts are about other objects. Nil means unknown, as in admission, which must not read other objects.
 	Facts *Facts
 }
 
 // Facts are what a controller has read in the namespace of the object. Zero values mean unknown and break no rule.
 type Facts struct {
-	// ForeignNetworkPolicies are names of NetworkPolicies that the cluster needs and that belong to someone else.
+	// ForeignNetworkPolicies are names of NetworkPolicies that the cluster needs and that have another owner.
 	ForeignNetworkPolicies []string
 	// ServiceAccountMissing means that the ServiceAccount of the head Pod does not exist.
 	ServiceAccountMissing bool
@@ -139,7 +139,7 @@ func (o Options) KnownFacts() *Facts {
 	return cmp.Or(o.Facts, &Facts{})
 }
 
-// Scheduler is the batch scheduler, or empty when there is none or it is not known.
+// Scheduler is the batch scheduler; empty if there is none or it is unknown.
 func (o Options) Scheduler() string {
 	return ptr.Deref(o.BatchScheduler, "")
 }

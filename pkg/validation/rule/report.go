@@ -15,7 +15,7 @@ import (
 type Report struct {
 	// Problems become errors or warnings, as the tier of their rule has it.
 	Problems field.ErrorList
-	// Advice only warns: cases in which a rule that refuses others does not apply for sure.
+	// Advice only has warnings: cases in which a rule that refuses others may not apply.
 	Advice field.ErrorList
 
 	// whole is the report to which this one adds advice, or nil.
@@ -31,7 +31,7 @@ func (r *Report) When(broken bool) *Report {
 	return nil
 }
 
-// Maybe returns the report of cases in which the rules do not apply for sure.
+// Maybe returns the report of cases in which the rules may not apply.
 func (r *Report) Maybe() *Report {
 	if r == nil || r.whole != nil {
 		return r
@@ -128,7 +128,7 @@ func OneOf[T ~string](r *Report, by *Rule, path *field.Path, value T, allowed ..
 	return false
 }
 
-// AtLeast reports a number that is there and below the least.
+// AtLeast reports a number that is set and too small.
 func AtLeast[T int32 | int64](r *Report, by *Rule, path *field.Path, value *T, least T) {
 	if value != nil && *value < least {
 		r.Invalid(by, path, *value)

@@ -80,9 +80,9 @@ var (
 
 // Kinds of rules that apply to a part of an object wherever it occurs.
 const (
-	// KindClusterSpec are rules for a RayClusterSpec: that of a RayCluster, a RayJob, a RayService or a RayCronJob.
+	// KindClusterSpec are rules for the RayClusterSpec of a RayCluster, a RayJob, a RayService or a RayCronJob.
 	KindClusterSpec = "RayClusterSpec"
-	// KindJobSpec are rules for a RayJobSpec: that of a RayJob or a RayCronJob.
+	// KindJobSpec are rules for the RayJobSpec of a RayJob or a RayCronJob.
 	KindJobSpec = "RayJobSpec"
 	// KindAny are rules for the metadata of more than one kind.
 	KindAny = "any"
@@ -206,7 +206,7 @@ func NewEnum[T ~string](r Rule, values ...T) Enum[T] {
 	return Enum[T]{New(r), values}
 }
 
-// Check reports a value that is none of them, and whether it is one.
+// Check reports a value that is not one of them, and returns whether it is one.
 func (e Enum[T]) Check(r *Report, path *field.Path, value T) bool {
 	return OneOf(r, e.Rule, path, value, e.values...)
 }

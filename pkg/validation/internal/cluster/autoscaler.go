@@ -190,8 +190,8 @@ func parseRayVersion(text string) *version.Version {
 	return v
 }
 
-// imageRayVersion reads the version from the tag of an image of Ray, as in rayproject/ray:2.52.0-py310-gpu. It returns
-// nil when the image is not named after Ray, so that a company's own numbering is not taken for Ray's.
+// imageRayVersion reads the version from the tag of a Ray image, as in rayproject/ray:2.52.0-py310-gpu. It returns nil if the image is not
+// named after Ray, because a company's own version numbers are not Ray's.
 func imageRayVersion(image string) *version.Version {
 	image, _, _ = strings.Cut(image, "@")
 	name := image[strings.LastIndexByte(image, '/')+1:]

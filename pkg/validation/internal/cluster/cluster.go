@@ -97,7 +97,7 @@ func RayContainer(t *corev1.PodTemplateSpec) *corev1.Container {
 	return &t.Spec.Containers[0]
 }
 
-// hasEnv reports whether the container sets the variable to one of the values, or, without values, to any. It does not look into envFrom.
+// hasEnv reports whether the container sets the variable to one of the values, or, without values, to any. It ignores envFrom.
 func hasEnv(c *corev1.Container, name string, values ...string) bool {
 	return c != nil && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 		return e.Name == name && (len(values) == 0 || slices.Contains(values, e.Value))

@@ -69,7 +69,7 @@ func (s storage) is(backend, mode string) bool {
 	return s.backend == strings.ToUpper(backend) && (len(s.modes) == 0 || slices.Contains(s.modes, mode))
 }
 
-// storages are those that collectors have. Others are let through: a collector may have been built with its own.
+// storages are the storages that collectors support. Others are accepted, because a collector may have been built with its own.
 var storages = []storage{
 	storageNeeds("RC-083", "GCS", nil, " and GCS_BUCKET has neither value nor valueFrom", "GCS_BUCKET"),
 	storageNeeds("RC-084", "S3", nil, " and S3_REGION missing (bucket not required)", "S3_REGION"),
@@ -83,7 +83,7 @@ var rc087 = rule.New(rule.Rule{ID: "RC-087", Field: "historyServerOptions.collec
 		" || " + cel.Given(cel.Connection) + " || " + cel.Given(cel.AccountURL),
 		Says: cel.Connection + " or " + cel.AccountURL + " must be among them for the storage AZUREBLOB"}}})
 
-// checkCollectorStorage looks for the variables that the storage needs.
+// checkCollectorStorage checks the variables that the storage needs.
 func checkCollectorStorage(out *rule.Report, env []corev1.EnvVar, path *field.Path) {
 	// Of entries with one name the last counts, as in a container.
 	last := make(map[string]corev1.EnvVar, len(env))

@@ -56,7 +56,7 @@ func checkNodeGroup(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	checkPodTemplate(out, c, g, path.Child("template"))
 }
 
-// resourceParams are the start parameters that say the same as the field resources.
+// resourceParams are the start parameters with the same meaning as the field resources.
 var resourceParams = []string{"num-cpus", "num-gpus", "memory", "resources"}
 
 var rc034 = rule.New(rule.Rule{ID: "RC-034", Field: "headGroupSpec.resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"headGroupSpec.rayStartParams"},

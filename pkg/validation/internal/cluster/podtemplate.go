@@ -38,7 +38,7 @@ func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 	checkSharedPorts(out, g, spec.Child("containers"))
 }
 
-// overwrites reports whether Pods get another value of the label than that of the template.
+// overwrites reports whether Pods get another value of the label than the template has.
 func (g nodeGroup) overwrites(key string) bool {
 	_, byGroup := g.labels[key]
 	return byGroup || key == rayv1.LabelCluster || key == rayv1.LabelNodeType || key == rayv1.LabelGroup
@@ -215,8 +215,7 @@ func checkSharedPorts(out *rule.Report, g nodeGroup, path *field.Path) {
 	}
 }
 
-// addedPorts are where Ray listens although the template does not say so. A start parameter that moves a port is the
-// matter of another rule.
+// addedPorts are ports of Ray that the template does not declare. Another rule handles start parameters that move a port.
 func addedPorts(g nodeGroup) []int32 {
 	listed := g.template.Spec.Containers[0].Ports
 	var ports []int32

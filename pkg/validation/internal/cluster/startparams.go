@@ -113,7 +113,7 @@ func checkStartParams(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 	checkResourcesParam(out, g, path)
 }
 
-// bothParams are the flags of `ray start` that head and workers take; headParams those of the head only.
+// bothParams are the flags of `ray start` for head and workers; headParams those for the head only.
 var (
 	bothParams = sets.New("address", "block", "dashboard-agent-grpc-port", "dashboard-agent-listen-port", "disable-usage-stats",
 		"enable-object-reconstruction", "enable-resource-isolation", "labels", "labels-file", "log-color", "log-style", "max-worker-port",

@@ -95,7 +95,7 @@ func checkGroupName(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *f
 // podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
 const podPrefix = 50
 
-// namesPods reports whether Pods can have names with that of the group in them. Behind a long name of the cluster it is cut off.
+// namesPods reports whether the name of the group can be part of Pod names. After a long name of the cluster it is cut off.
 func namesPods(c *Spec, group string) bool {
 	prefix := strings.Repeat("x", min(max(c.NameLength, 1), podPrefix)) + "-" + strings.ToLower(group)
 	return len(validation.IsDNS1123Subdomain(prefix[:min(len(prefix), podPrefix)]+"-worker")) == 0

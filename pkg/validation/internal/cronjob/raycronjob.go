@@ -94,10 +94,10 @@ func parseSchedule(text string) (schedule cron.Schedule, err error) {
 	return cron.ParseStandard(text)
 }
 
-// referenceTime begins the only leap year of any five years, so that a 29th of February is near.
+// referenceTime begins a leap year, so that a 29th of February is near.
 var referenceTime = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// now is the time from which a schedule in the zone is followed.
+// now is the time from which a schedule in the zone is evaluated.
 func now(o rule.Options, zone *string) time.Time {
 	t := o.Now
 	if t.IsZero() {

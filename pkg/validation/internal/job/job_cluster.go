@@ -90,7 +90,7 @@ var rj528 = rule.New(rule.Rule{ID: "RJ-528", Field: "rayClusterSpec.managedBy", 
 	Remedy: "leaves the cluster of the job to another controller than the job; remove it"})
 var rj529 = rule.New(rule.Rule{ID: "RJ-529", Field: "rayClusterSpec.suspend", Condition: "true", Remedy: "makes the job wait for ever; use suspend of the job"})
 
-// maxKueuePodSets is how many kinds of Pods Kueue takes in one workload.
+// maxKueuePodSets is the largest number of kinds of Pods in one workload of Kueue.
 const maxKueuePodSets = 8
 
 var x502 = rule.New(rule.Rule{ID: "X-502", Kind: "RayJob", Field: "spec", Condition: "label kueue.x-k8s.io/queue-name with autoscaling, without shutdownAfterJobFinishes, or with more than 8 kinds of Pods"})

@@ -86,7 +86,7 @@ func checkRuntimeEnv(out *rule.Report, j *Spec, path *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		out.When(!runtimeEnvKeys.Has(key)).Invalid(rj515, path, key, "is no field of a runtime environment that Ray is known to have; look for a misspelling")
 	}
-	if j.spec.SubmissionMode == rayv1.HTTPMode { // the submitter of the other modes uploads what is local to it
+	if j.spec.SubmissionMode == rayv1.HTTPMode { // the submitter of the other modes uploads its local files
 		metadata.LocalPackages(env, func(field, local string) {
 			out.Invalid(rj537, path, local, field+" must be a URI in HTTPMode, as in https://example.com/app.zip or s3://bucket/app.zip; nobody uploads folders and files")
 		})
@@ -97,7 +97,7 @@ func checkRuntimeEnv(out *rule.Report, j *Spec, path *field.Path) {
 	var strict map[string]any
 	if err := yaml.UnmarshalStrict([]byte(text), &strict); err != nil {
 		out.Forbidden(rj515, path, "a key is given twice and the last one counts: "+strings.Join(strings.Fields(metadata.PlainYAMLError(err).Error()), " "))
-		// one line: HTTP headers hold warnings
+		// One line, because HTTP headers contain the warnings.
 	}
 }
 

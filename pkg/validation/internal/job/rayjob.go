@@ -51,8 +51,8 @@ func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	CheckStatus(out, rj)
 }
 
-// Unused are the parts of a RayJobSpec at the path that no child is made from: the cluster where one that exists is
-// named, and the submitter where no Job submits.
+// Unused are the parts of a RayJobSpec at the path that no child is made from: the cluster if an existing one is selected, and the
+// submitter if no Job submits.
 func Unused(spec *rayv1.RayJobSpec, path string) []string {
 	var unused []string
 	switch {
@@ -177,7 +177,7 @@ func CheckSpecTransition(out *rule.Report, spec, old *rayv1.RayJobSpec, path *fi
 // deletionFields are the fields with an effect after the end of a job, and those that other rules check.
 var deletionFields = sets.New("shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "deletionStrategy", "suspend", "managedBy")
 
-// submittedFields are those that Ray got when the job was submitted.
+// submittedFields are the fields that Ray received when the job was submitted.
 var submittedFields = sets.New("entrypoint", "runtimeEnvYAML", "metadata", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "submitterPodTemplate")
 
 var rj520 = rule.New(rule.Rule{ID: "RJ-520", Kind: "RayJob", Field: "spec.suspend", Condition: "set to true while the job is Waiting, Complete or Failed", Transition: true})

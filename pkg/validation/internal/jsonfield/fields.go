@@ -45,7 +45,8 @@ func addFields(fields map[string]Field, t reflect.Type, at []int) {
 	}
 }
 
-// Changed are the names in JSON of the fields in which two structs of one type differ, given by pointers, in the order of their declaration.
+// Changed returns the JSON names of the fields in which two structs of one type differ, in the order of their declaration. Both are
+// pointers.
 func Changed(object, old any) []string {
 	a, b := reflect.ValueOf(object).Elem(), reflect.ValueOf(old).Elem()
 	fields := Of(a.Type())

@@ -140,7 +140,8 @@ var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadat
 	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!(" + cel.AnnotationFT + " in annotations) || annotations[" + cel.AnnotationFT + "].lowerAscii() in ['true', 'false']"}}})
 var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false"})
 
-// switches are the annotations that are on or off, and whether capitals are understood. The operator takes other texts for off or default.
+// switches are the annotations with true or false, and whether capitals are accepted. The operator treats other texts as off or as the
+// default.
 var switches = []struct {
 	key      string
 	capitals bool
@@ -190,7 +191,7 @@ var x504 = rule.New(rule.Rule{ID: "X-504", Kind: rule.KindAny, Field: "metadata.
 func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
 	labels := meta.Labels
 	gang, set := labels[rayv1.LabelGangSchedulingEnabled]
-	// False means no to one scheduler, that of Kubernetes.
+	// False disables gang scheduling for one scheduler only, that of Kubernetes.
 	out.When(set && gang != "true" && o.Scheduler() != "kubernetes-was").Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), gang)
 	checkForeignScheduler(out, labels, o.BatchScheduler, path)
 	if metav1.GetControllerOf(meta) == nil {
@@ -224,7 +225,7 @@ func checkForeignScheduler(out *rule.Report, labels map[string]string, scheduler
 	}
 }
 
-// maxObjectSize leaves room, below the 1.5 MiB that etcd takes, for status and managed fields.
+// maxObjectSize leaves room, below the 1.5 MiB limit of etcd, for status and managed fields.
 const maxObjectSize = 1 << 20
 
 var rc585 = rule.New(rule.Rule{ID: "RC-585", Kind: rule.KindAny, Field: "spec", Condition: "the object takes more than 1 MiB"})
@@ -260,7 +261,7 @@ func YAMLMap(text string) (map[string]any, error) {
 	return m, nil
 }
 
-// LocalPackages finds code in a runtime environment that is given by a folder or a file, and not by a URI from which any node can get it.
+// LocalPackages finds code in a runtime environment that is a folder or a file, and not a URI that any node can read.
 func LocalPackages(runtimeEnv any, found func(field, local string)) {
 	env, _ := runtimeEnv.(map[string]any)
 	check := func(field string, value any) {

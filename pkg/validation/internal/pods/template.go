@@ -20,11 +20,11 @@ import (
 // Template is a Pod template, with the known properties of the Pods that the operator makes from it.
 type Template struct {
 	*corev1.PodTemplateSpec
-	// Volumes are those that the operator adds.
+	// Volumes are the volumes that the operator adds.
 	Volumes []string
-	// Overwritten reports whether Pods get another value of a label than that of the template. Nil means that none is.
+	// Overwritten reports whether Pods get another value of a label than the template has. Nil means that no label is overwritten.
 	Overwritten func(label string) bool
-	// Reserved reports the name of a container at a path that is one of those that the operator adds. Nil means that it adds none.
+	// Reserved reports the name of a container at a path if the operator adds a container of that name. Nil means that it adds none.
 	Reserved func(name string, isInit bool, path *field.Path)
 }
 
@@ -131,7 +131,7 @@ func CheckMounts(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set
 var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
-// Unique is the rule that each item of the list at Path has a key of its own.
+// Unique is the rule that each item of the list at Path has its own key.
 type Unique struct {
 	By     *rule.Rule
 	Path   *field.Path
@@ -185,7 +185,7 @@ const (
 
 func claimName(c *corev1.ResourceClaim) string { return c.Name }
 
-// checkPodLists checks the lists of a Pod but those of its containers.
+// checkPodLists checks the lists of a Pod except those of its containers.
 func checkPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
 	Repeats(out, Unique{By: rc017, Path: path.Child("volumes"), Below: "name", Remedy: "list each volume once"}, spec.Volumes, func(v *corev1.Volume) string { return v.Name })
 	Repeats(out, Unique{By: rc017, Path: path.Child("imagePullSecrets"), Below: "name", Remedy: "list each Secret once"}, spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name })

@@ -23,7 +23,7 @@ import (
 var serviceNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayService, TooLong: "RS-010", Malformed: "RS-011", LengthBy: rule.ByWebhookAndSpec, FormBy: rule.ByWebhookAndSpec,
 	Max: 47, Why: "so that the names of its RayClusters stay within 53"})
 
-// Unused leaves out the template of the serve Service where each cluster has one of its own.
+// Unused returns the paths of unused parts: groups without Pods, and the template of the serve Service if each cluster has its own.
 func Unused(rs *rayv1.RayService, o rule.Options) []string {
 	unused := cluster.GroupsWithoutPods(&rs.Spec.RayClusterSpec, "spec.rayClusterConfig")
 	if s := newService(rs, o); s.incremental() && o.Enabled(rule.GateIncrementalUpgrade) {
@@ -116,7 +116,7 @@ var rs012 = rule.New(rule.Rule{ID: "RS-012", Field: "metadata.annotations[ray.io
 		"(annotations[" + cel.AnnotationTimeout + "].matches('^[+]?[0-9]{1,9}$') && annotations[" + cel.AnnotationTimeout + "].matches('[1-9]')) || " +
 		"(annotations[" + cel.AnnotationTimeout + "].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[" + cel.AnnotationTimeout + "]) > duration('0s'))"}}})
 
-// checkInitializingTimeout takes a Go duration or whole seconds.
+// checkInitializingTimeout accepts a Go duration or whole seconds.
 func checkInitializingTimeout(out *rule.Report, annotations map[string]string, path *field.Path) {
 	text := annotations[rayv1.AnnotationInitializingTimeout]
 	duration, noDuration := time.ParseDuration(text)
@@ -125,7 +125,7 @@ func checkInitializingTimeout(out *rule.Report, annotations map[string]string, p
 	out.When(!good).Invalid(rs012, path.Key(rayv1.AnnotationInitializingTimeout), text)
 }
 
-// isServePort reports whether the operator takes a port of this name for one of Ray Serve.
+// isServePort reports whether the operator treats a port of this name as one of Ray Serve.
 func isServePort(name string) bool {
 	return name == rayv1.PortServe || strings.HasPrefix(name, rayv1.PortServe+"-")
 }

@@ -19,7 +19,7 @@ import (
 
 var rs502 = rule.New(rule.Rule{ID: "RS-502", Field: "spec.serveConfigV2", Condition: "not YAML for a map", Peer: rule.ByStep, Same: []string{"RS-026"}})
 
-// serveConfig is a Serve configuration under test. The path is that of the text, so messages say where in it.
+// serveConfig is a Serve configuration under validation. path is the path of the text, so messages contain the position in it.
 type serveConfig struct {
 	out  *rule.Report
 	path *field.Path
@@ -254,7 +254,7 @@ func (c *serveConfig) httpOptions(s *service, config map[string]any) {
 	}
 }
 
-// servePort is the number of the container port named serve, or 0 when there is none.
+// servePort is the number of the container port named serve, or 0 if there is none.
 func servePort(s *service) int32 {
 	container := cluster.RayContainer(&s.Spec.RayClusterSpec.HeadGroupSpec.Template)
 	if container == nil || len(container.Ports) == 0 {

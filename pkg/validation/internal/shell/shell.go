@@ -35,7 +35,7 @@ func word(text string) *syntax.Word {
 
 var escaped = regexp.MustCompile(`\\.`)
 
-// OneWord reports whether a shell makes one word of the value of a flag, in which it expands variables and commands at most.
+// OneWord reports whether the value of a flag is one word to a shell, in which it expands at most variables and commands.
 func OneWord(value string) bool {
 	if Plain(value) || len(value) > maxText {
 		return true
@@ -52,8 +52,8 @@ func OneWord(value string) bool {
 	return true
 }
 
-// Expands reports whether a shell makes something else of the value of a flag, so that nothing can be said about it before: it expands
-// variables and commands, and removes quotes.
+// Expands reports whether a shell changes the value of a flag: it expands variables and commands, and removes quotes. The final value is
+// unknown then.
 func Expands(value string) bool { return strings.ContainsAny(value, "$`'\"\\") }
 
 // Operator returns the first operator that ends the first command of a command line, in words, or empty, and an error if bash cannot
