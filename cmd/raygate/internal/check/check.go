@@ -129,7 +129,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", kind), "")
 		return r, checks, Header{}
 	case version == oldVersion && kind != "RayCronJob":
-		// KubeRay serves it, and its fields are those of v1.
+		// KubeRay serves it, and its fields are the same as in v1.
 		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", apiVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:
 		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", apiVersion, rayv1.GroupVersion), "")
@@ -150,7 +150,7 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Errors)) {
 		rule := v.Rule
 		if slices.ContainsFunc(form, func(f *field.Error) bool { return f.Field == v.Field && f.Origin == rule }) {
-			rule = "" // the word of a decoder is no rule
+			rule = "" // a decoder's reason is not a rule
 		}
 		r.add(Error, v.Field, v.Message, rule)
 	}

@@ -33,7 +33,7 @@ func (d *Devices) check(r *reporter, object validation.Object) {
 	}
 }
 
-// Object decodes a document of a Ray kind, with the defaults of its schema. The findings say why there is none.
+// Object decodes a document of a Ray kind, with the defaults of its schema. If there is none, the findings have the reasons.
 func Object(doc manifest.Document) (validation.Object, Result) {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {

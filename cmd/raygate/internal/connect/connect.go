@@ -58,7 +58,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 func (f *Flags) NamespaceOrDefault() (string, error) {
 	namespace := f.Namespace
 	if namespace == "" {
-		// No kubeconfig at all is fine; one that was named must be there.
+		// A missing kubeconfig is allowed, unless a flag or variable names it.
 		id, err := f.identity()
 		if err != nil && f.explicit() {
 			return "", err

@@ -58,7 +58,7 @@ type Pod struct {
 	Ray *Ray `json:"ray,omitempty"`
 	// Demand is the usage of quotas by one Pod, by resource.
 	Demand map[string]string `json:"demand,omitempty"`
-	// Quotas are those of the manifests that the Pod does not fit.
+	// Quotas are the quotas in the manifests that the Pod exceeds.
 	Quotas []string `json:"exceeds,omitempty"`
 }
 
@@ -67,7 +67,7 @@ type Device struct {
 	Container string `json:"container"`
 	Family    string `json:"family"`
 	Count     int64  `json:"count"`
-	// MemoryMiB, MemoryPercent and Cores are those of each device; 0 if nothing is said.
+	// MemoryMiB, MemoryPercent and Cores are the amounts of each device; 0 if unset.
 	MemoryMiB     int64 `json:"memoryMiB,omitempty"`
 	MemoryPercent int64 `json:"memoryPercent,omitempty"`
 	Cores         int64 `json:"cores,omitempty"`
@@ -94,7 +94,7 @@ type explainer struct {
 	*Report
 	program *plan.Program
 	quotas  []corev1.ResourceQuota
-	// ignored are namespaces that device admission does not look at.
+	// ignored are namespaces that device admission ignores.
 	ignored map[string]bool
 }
 

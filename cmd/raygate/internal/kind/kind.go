@@ -36,7 +36,7 @@ type Column struct {
 	Value func(proto.Message) any
 }
 
-// all are the kinds in the order in which they are listed.
+// all are the kinds in their order in lists.
 var all = []*Kind{clusters, jobs, services, cronJobs}
 
 // All returns the kinds.

@@ -24,7 +24,7 @@ import (
 // Stdin is the file name for standard input.
 const Stdin = "-"
 
-// maxSize bounds a file; the API server takes 3 MiB per request.
+// maxSize limits a file; the API server accepts 3 MiB per request.
 const maxSize = 64 << 20
 
 // Source is the content of one file.
@@ -44,7 +44,7 @@ type Document struct {
 	Line int
 	// Item counts the items of a list from 1; 0 means that the document is not a list.
 	Item int
-	// Tree is the object, as package kubedoc reads it. Nil if the document is none.
+	// Tree is the object, as package kubedoc reads it. Nil if the document is not an object.
 	Tree map[string]any
 	// Mistakes are those in the text of the object, such as a repeated key.
 	Mistakes field.ErrorList

@@ -11,7 +11,7 @@ import (
 // BackCount is a feature of raygate on stored objects, and what happens to it when KubeRay takes over again.
 type BackCount struct {
 	What string `json:"what"`
-	// Objects counts those that have it.
+	// Objects is the number of objects with the feature.
 	Objects int    `json:"objects"`
 	Effect  string `json:"effect"`
 }
@@ -28,7 +28,7 @@ var annotations = map[string]string{
 	"raygate.io/user":          "ignored",
 }
 
-// conditions are those that KubeRay does not write, by kind. They stay as they are, unless the CRD of KubeRay has no such field.
+// conditions are the conditions that KubeRay does not write, by kind. They stay unchanged, unless KubeRay's CRD has no such field.
 var conditions = map[string]struct {
 	types  []string
 	effect string

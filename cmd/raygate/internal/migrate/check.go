@@ -24,7 +24,7 @@ const pageSize = 250
 
 // Options select what to check.
 type Options struct {
-	// Operator is the Deployment of KubeRay as NAMESPACE/NAME. Empty means to look for it.
+	// Operator is the Deployment of KubeRay as NAMESPACE/NAME. Empty means to search for it.
 	Operator string
 	// ServiceAccount is the account whose rights are checked, as NAMESPACE/NAME. Empty means that of raygate if it is installed, else that
 	// of KubeRay.
@@ -127,7 +127,7 @@ func (c *Checker) each(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// continueToken is the one that comes with the answer that a page token is too old.
+// continueToken is the token in the answer to an expired page token.
 func continueToken(err error) string {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
@@ -136,7 +136,7 @@ func continueToken(err error) string {
 	return status.ErrStatus.Continue
 }
 
-// get reads one object into a type; it reports false when there is none.
+// get reads one object into a type; it reports false if there is none.
 func (c *Checker) get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, into any) (bool, error) {
 	var client dynamic.ResourceInterface = c.reader.Resource(resource)
 	if namespace != "" {

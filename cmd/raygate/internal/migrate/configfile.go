@@ -61,7 +61,7 @@ func configMapOf(d *appsv1.Deployment, container *corev1.Container, file string)
 	return "", ""
 }
 
-// file takes up a configuration file.
+// file adds the settings of a configuration file.
 func (s *settings) file(text string) {
 	var tree map[string]any
 	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {

@@ -23,11 +23,11 @@ var (
 // CRD is the CRD of one kind in the cluster.
 type CRD struct {
 	Name string `json:"name"`
-	// Installed is false when there is none; the rest is empty then.
+	// Installed reports whether the CRD exists; otherwise the other fields are empty.
 	Installed bool `json:"installed"`
 	// Of is the origin of the CRD: raygate or KubeRay.
 	Of string `json:"of,omitempty"`
-	// Served and Stored are versions; Stored is the one that is written.
+	// Served and Stored are versions; Stored is the storage version.
 	Served []string `json:"served,omitempty"`
 	Stored string   `json:"stored,omitempty"`
 	// StoredVersions may be in etcd.
@@ -136,7 +136,7 @@ func managersOf(fields []metav1.ManagedFieldsEntry) []string {
 	return managers
 }
 
-// checkAPIService looks for another server of the group, which would hide the CRDs.
+// checkAPIService searches for another server of the group, which would hide the CRDs.
 func (c *Checker) checkAPIService(ctx context.Context, r *Report, name string) error {
 	var service struct {
 		Spec struct {

@@ -47,7 +47,7 @@ func (c *Checker) namespaces() []string {
 	return c.options.Namespaces
 }
 
-// gates are the feature gates that the running operators set, as far as rules ask for them.
+// gates are the feature gates of the running operators that rules depend on.
 func (r *Report) gates() map[validation.Gate]bool {
 	all := map[validation.Gate]bool{}
 	for _, o := range r.Operators {

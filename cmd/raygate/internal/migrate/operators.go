@@ -65,7 +65,7 @@ func (c *Checker) checkOperators(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// findOperators returns the Deployment that was named, or those that look like KubeRay's.
+// findOperators returns the named Deployment, or those that look like KubeRay's.
 func (c *Checker) findOperators(ctx context.Context) ([]appsv1.Deployment, error) {
 	if c.options.Operator != "" {
 		namespace, name, _ := strings.Cut(c.options.Operator, "/")
@@ -104,7 +104,7 @@ func looksLikeOperator(d *appsv1.Deployment) bool {
 	return images("kuberay/operator")
 }
 
-// operatorContainer is the one that runs the operator, and not a side-car.
+// operatorContainer is the container with the operator, as opposed to side-cars.
 func operatorContainer(d *appsv1.Deployment) *corev1.Container {
 	all := d.Spec.Template.Spec.Containers
 	i := slices.IndexFunc(all, func(c corev1.Container) bool {
@@ -166,8 +166,8 @@ func envSource(from corev1.EnvFromSource) string {
 // argument is a flag on a command line.
 type argument struct{ Name, Value string }
 
-// flagsOf reads the flags of a container: --name=value, --name value and -name, as the flag library of the operator does. Of a name without a value it is
-// known from the table whether it takes one.
+// flagsOf reads the flags of a container: --name=value, --name value and -name, like the flag library of the operator. The table decides
+// whether a name without a value needs one.
 func flagsOf(container *corev1.Container) []argument {
 	words := slices.Concat(container.Command, container.Args)
 	var all []argument

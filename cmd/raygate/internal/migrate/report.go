@@ -26,7 +26,7 @@ const (
 	AreaBack     Area = "back"
 )
 
-// Finding is one thing to know about the cluster.
+// Finding is one result about the cluster.
 type Finding struct {
 	Area     Area     `json:"area"`
 	Severity Severity `json:"severity"`

@@ -32,7 +32,7 @@ const ownNamespace, ownAccount = "raygate-system", "raygate-operator"
 
 // Rights are the rights that the operator needs and its ServiceAccount lacks.
 type Rights struct {
-	// ServiceAccount as NAMESPACE/NAME; empty when there was none to ask about.
+	// ServiceAccount as NAMESPACE/NAME; empty if there was none to check.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 	// Checked is the number of rights that were checked.
 	Checked int       `json:"checked"`
@@ -120,7 +120,7 @@ func rolesFor(operators []Operator) []string {
 	return all
 }
 
-// watched are the namespaces that the operators look at; one empty name means all.
+// watched are the namespaces that the operators watch; one empty name means all.
 func watched(operators []Operator) []string {
 	var all []string
 	for _, o := range operators {

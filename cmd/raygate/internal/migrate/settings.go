@@ -15,14 +15,14 @@ import (
 type known struct {
 	// here is the name here; empty for one without effect.
 	here string
-	// field is its name in the configuration file; empty for one that is not there.
+	// field is its name in the configuration file; empty if it has none.
 	field string
 	// isSwitch means that the value is true or false.
 	isSwitch bool
 	note     string
 }
 
-// flags are those of KubeRay 1.7. All of them are understood here; docs/operator.md describes them.
+// flags are the flags of KubeRay 1.7. raygate accepts all of them; docs/operator.md describes them.
 var flags = map[string]known{
 	"metrics-addr":              {here: "metrics-bind-address", field: "metricsAddr"},
 	"health-probe-bind-address": {here: "health-probe-bind-address", field: "probeAddr"},
@@ -117,7 +117,7 @@ func domain(v string) string {
 	return ""
 }
 
-// settings collects those of one operator.
+// settings collects the settings of one operator.
 type settings struct {
 	report   *Report
 	operator *Operator
@@ -195,7 +195,7 @@ func (s *settings) variable(v corev1.EnvVar) {
 	check, ok := variables[v.Name]
 	entry := Setting{From: "environment", Name: v.Name, Value: v.Value}
 	if !ok {
-		entry.Value, entry.Note = "", "no setting of either operator" // what else is in an environment may be a secret
+		entry.Value, entry.Note = "", "no setting of either operator" // other variables may be secrets
 		s.operator.Settings = append(s.operator.Settings, entry)
 		s.add(Finding{Severity: Note, Field: v.Name, Message: "is no setting of KubeRay 1.7 or raygate, and has no effect on either"})
 		return
@@ -227,7 +227,7 @@ func (s *settings) defaults(container *corev1.Container) {
 	}
 }
 
-// fields are those of the configuration file of KubeRay 1.7, by name, with the flag of the same setting; empty for those that have none.
+// fields are the fields of KubeRay 1.7's configuration file, by name, with the flag of the same setting; empty if there is none.
 func fields() map[string]string {
 	all := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(flags)) {

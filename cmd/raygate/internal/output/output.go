@@ -1,4 +1,4 @@
-// Package output prints objects: as tables, JSON, YAML or names. The printers are those of kubectl.
+// Package output prints objects as tables, JSON, YAML or names, with kubectl's printers.
 package output
 
 import (
@@ -35,7 +35,7 @@ const (
 // Forms are all of them.
 var Forms = []string{Table, Wide, JSON, YAML, Name}
 
-// Flags say how to print.
+// Flags are the flags for the output.
 type Flags struct {
 	Form      string
 	NoHeaders bool
@@ -90,7 +90,7 @@ func (f *Flags) Objects(w io.Writer, items []Item, single bool) error {
 	return f.tables(w, items)
 }
 
-// printer is that of JSON and YAML.
+// printer is the printer of JSON and YAML.
 func (f *Flags) printer() printers.ResourcePrinter {
 	if f.Form == YAML {
 		return &printers.YAMLPrinter{}
@@ -116,7 +116,7 @@ func listOf(items []Item) *unstructured.UnstructuredList {
 	return list
 }
 
-// tables prints a table for each kind, in which names have their type before them when there are several kinds.
+// tables prints a table for each kind. With several kinds, names have their type before them.
 func (f *Flags) tables(w io.Writer, items []Item) error {
 	var kinds []*kind.Kind
 	for _, item := range items {
@@ -187,7 +187,7 @@ func (f *Flags) Events(w io.Writer, k *kind.Kind) *Events {
 	return &Events{flags: f, kind: k, w: w, table: f.tablePrinter(k, false), tabs: printers.GetNewTabWriter(w)}
 }
 
-// Print prints an event; those without an object say nothing to people.
+// Print prints an event; events without an object are not shown to users.
 func (e *Events) Print(event raygate.Event[proto.Message]) error {
 	if event.Object == nil {
 		return nil

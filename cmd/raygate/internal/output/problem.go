@@ -90,7 +90,7 @@ func violationText(v raygate.Violation) string {
 	if v.Field != "" {
 		text = v.Field + ": " + text
 	}
-	// Reasons in capitals say nothing that the line does not say; ids of rules can be looked up.
+	// Reasons in capitals only repeat the line; ids of rules are useful to look up.
 	if v.Rule != "" && strings.Contains(v.Rule, "-") {
 		text += " [" + v.Rule + "]"
 	}

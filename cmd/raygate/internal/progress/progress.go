@@ -30,8 +30,8 @@ type Reporter struct {
 
 	mu    sync.Mutex
 	began time.Time
-	text  string // what the line that changes shows; empty for none
-	last  string // what was shown last where there is no such line
+	text  string // the current text of the changing line; empty for none
+	last  string // the last text if there is no such line
 	stop  chan struct{}
 	done  chan struct{}
 }
@@ -94,7 +94,7 @@ func (r *Reporter) draw() {
 	fmt.Fprintf(r.w, "\r\x1b[K%s", line)
 }
 
-// Note writes a line that stays, above the one that changes.
+// Note writes a permanent line above the changing one.
 func (r *Reporter) Note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,7 +23,8 @@ import (
 // plain needs no quotes in a shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Entrypoint makes a shell command of words. One word is a shell command already; several are quoted, so that the program gets them as they are.
+// Entrypoint joins words into a shell command. One word already is a shell command; several are quoted, so that the program gets them
+// unchanged.
 func Entrypoint(words []string) (string, error) {
 	switch {
 	case len(words) == 0 || strings.TrimSpace(words[0]) == "":
@@ -73,7 +74,7 @@ type Size struct {
 	CPU, Memory, GPU string
 }
 
-// runtimeEnv is the runtime environment; nil when there is none.
+// runtimeEnv is the runtime environment; nil if there is none.
 func (o *Options) runtimeEnv() (map[string]any, error) {
 	env := map[string]any{}
 	if err := yaml.Unmarshal(o.RuntimeEnv, &env); err != nil {
@@ -133,7 +134,7 @@ func oneCommand(entrypoint string) string {
 
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// RayJob is a job with a cluster of its own.
+// RayJob is a job with its own cluster.
 func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	env, err := o.runtimeEnv()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // messageEvent is an event of a watch.
 type messageEvent = raygate.Event[proto.Message]
 
-// explainLimit bounds how long a command that failed looks for the reason.
+// explainLimit limits the time for which a failed command searches for the reason.
 const explainLimit = 10 * time.Second
 
 type diagnoseCommand struct{ output output.Flags }

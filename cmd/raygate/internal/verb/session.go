@@ -108,7 +108,7 @@ func (s *session) fail(about string, err error, code int) {
 	s.failed = max(s.failed, code)
 }
 
-// target is an object in a namespace. The uid is empty when it is not known.
+// target is an object in a namespace. The uid is empty if it is unknown.
 type target struct {
 	kind.Ref
 	namespace, uid string

@@ -28,7 +28,7 @@ import (
 const (
 	// ExitNotRun: the job could not be run, or raygate could not find out how it ended.
 	ExitNotRun = 125
-	// exitInterrupted is by Ctrl-C, as shells say.
+	// exitInterrupted is the exit code after Ctrl-C, as in shells.
 	exitInterrupted = 130
 )
 

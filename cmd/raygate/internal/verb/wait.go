@@ -125,7 +125,7 @@ func (w *waiter) wait(ctx context.Context, t target, state string) bool {
 	return false
 }
 
-// quietly waits and shows how the object gets there, but prints no error.
+// quietly waits and shows the progress of the object, but prints no error.
 func (w *waiter) quietly(ctx context.Context, t target, state string) error {
 	var left time.Duration
 	if !w.deadline.IsZero() {
