@@ -34,11 +34,11 @@ type Config struct {
 	Token TokenSource
 	// AllowPlaintextToken allows tokens on plaintext connections beyond loopback, which are refused otherwise.
 	AllowPlaintextToken bool
-	// UserAgent begins with the name of the program; the gateway takes it as field manager where none is given. Empty means raygate-go.
+	// UserAgent begins with the name of the program; the gateway uses it as the default field manager. Empty means raygate-go.
 	UserAgent string
 	// Retries is how often a call that failed for a while is tried again: 5 when 0, never when negative.
 	Retries int
-	// OnWarning gets the warnings of the gateway and of Kubernetes about calls that succeeded. Nil drops them.
+	// OnWarning gets the warnings of the gateway and of Kubernetes about successful calls. Nil drops them.
 	OnWarning func(text string)
 	// DialOptions are added, for interceptors, proxies and the like.
 	DialOptions []grpc.DialOption
@@ -136,7 +136,7 @@ func parseAddress(address string) (host string, plaintext bool, err error) {
 	return "", false, fmt.Errorf("%q: unknown scheme %q, use https or http", address, scheme)
 }
 
-// isHost takes addresses, and names with the letters that names have; whether there is such a host shows in time.
+// isHost accepts addresses, and names with valid letters; it does not check whether the host exists.
 func isHost(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true

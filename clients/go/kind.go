@@ -19,7 +19,7 @@ import (
 
 // Kind is a kind of resource that the gateway serves.
 type Kind struct {
-	// Name is that of the custom resource, as in RayCluster.
+	// Name is the name of the custom resource's kind, as in RayCluster.
 	Name string
 
 	message protoreflect.MessageType

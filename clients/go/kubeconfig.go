@@ -17,7 +17,7 @@ import (
 type Identity struct {
 	// Token is the token of the user, from a token, a file or a credential plugin. It is empty for a user without a token.
 	Token TokenSource
-	// Certificate is the user's client certificate, for gateways that ask for one; nil when the user has none.
+	// Certificate is the user's client certificate, for gateways that require one; nil if the user has none.
 	Certificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
 	// Namespace of the context; default when it names none.
 	Namespace string

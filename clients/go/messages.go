@@ -12,8 +12,8 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// Messages calls the methods of one kind in one namespace with messages: for programs that do not know the kind until they run. [Resource] does the
-// same with the types of api/ray/v1.
+// Messages calls the methods of one kind in one namespace with messages: for programs that only know the kind at run time. [Resource] does
+// the same with the types of api/ray/v1.
 type Messages struct {
 	client    *Client
 	kind      *Kind
@@ -60,7 +60,7 @@ type ApplyOptions struct {
 	WriteOptions
 	// FieldManager names the owner of the fields. Empty means the first word of the user agent.
 	FieldManager string
-	// Force takes fields over from other owners.
+	// Force takes over fields from other owners.
 	Force bool
 }
 
@@ -86,7 +86,7 @@ type ListOptions struct {
 	Filter string
 	// OrderBy is name, createTime or state, each with ` desc`; empty means by namespace and name.
 	OrderBy string
-	// Basic gets metadata, status and the few fields of the spec that lists show.
+	// Basic requests metadata, status and the few fields of the spec that lists show.
 	Basic bool
 	// PageSize is the number of objects per request: 500 if 0, at most 1000.
 	PageSize int32
@@ -115,7 +115,7 @@ func (m *Messages) Create(ctx context.Context, object proto.Message, o CreateOpt
 	return m.one(ctx, "Create", fields{m.kind.body: object, "request_id": o.RequestID, "validate_only": o.ValidateOnly})
 }
 
-// Get returns an object. The error has the code NotFound when there is none.
+// Get returns an object. The error has the code NotFound if there is none.
 func (m *Messages) Get(ctx context.Context, name string) (proto.Message, error) {
 	return m.one(ctx, "Get", fields{"name": name})
 }
@@ -133,7 +133,7 @@ func (m *Messages) Replace(ctx context.Context, name string, object proto.Messag
 	return m.one(ctx, "Replace", fields{"name": name, m.kind.body: object, "etag": o.ETag, "allow_overwrite": o.AllowOverwrite, "validate_only": o.ValidateOnly})
 }
 
-// Apply applies the fields that object sets, and no others, by server-side apply. It creates the object when there is none.
+// Apply applies only the fields that object sets, by server-side apply. It creates the object if there is none.
 func (m *Messages) Apply(ctx context.Context, name string, object proto.Message, o ApplyOptions) (proto.Message, error) {
 	return m.one(ctx, "Apply", fields{
 		"name": name, m.kind.body: object, "field_manager": o.FieldManager, "force": o.Force, "etag": o.ETag, "validate_only": o.ValidateOnly,
@@ -152,7 +152,7 @@ func (m *Messages) Delete(ctx context.Context, name string, o DeleteOptions) (ui
 	return resp.Interface().(interface{ GetUid() string }).GetUid(), nil
 }
 
-// Scale changes the size of a worker group. Kinds without worker groups of their own are ErrNoSuchMethod.
+// Scale changes the size of a worker group. Kinds without their own worker groups return ErrNoSuchMethod.
 func (m *Messages) Scale(ctx context.Context, name string, o ScaleOptions) (proto.Message, error) {
 	return m.one(ctx, "Scale", fields{
 		"name": name, "worker_group": o.Group, "replicas": o.Replicas, "min_replicas": o.MinReplicas, "max_replicas": o.MaxReplicas,
@@ -191,9 +191,9 @@ const (
 	reasonWaitTimeout = "WAIT_TIMEOUT"
 )
 
-// Wait returns once an object is in a state: ready, complete, suspended, deleted, or condition=Type[=Status]. The last version seen is returned, nil when
-// the object was deleted already. The error has the code DeadlineExceeded when timeout has passed, and FailedPrecondition when the state cannot be
-// reached any more. A timeout of 0 means no limit but that of ctx.
+// Wait returns once an object is in a state: ready, complete, suspended, deleted, or condition=Type[=Status]. It returns the last version
+// seen, or nil if the object was already deleted. The error has the code DeadlineExceeded when timeout has passed, and FailedPrecondition
+// when the state can no longer be reached. A timeout of 0 means no limit except that of ctx.
 func (m *Messages) Wait(ctx context.Context, name, state string, timeout time.Duration) (proto.Message, error) {
 	deadline := m.client.clock.Now().Add(timeout)
 	for {

@@ -22,7 +22,7 @@ type Problem struct {
 	Violations []Violation
 	// Preconditions are the states that the call requires and that are not met.
 	Preconditions []string
-	// RetryAfter is when trying again makes sense; zero when the gateway does not say.
+	// RetryAfter is how long to wait before a retry; zero if the gateway does not say.
 	RetryAfter time.Duration
 	// RequestID identifies the request in the gateway's log.
 	RequestID string
@@ -38,7 +38,7 @@ type Violation struct {
 	Rule string
 }
 
-// domain is that of the gateway's errors.
+// domain is the domain of the gateway's errors.
 const domain = "raygate.io"
 
 // ProblemOf converts an error. It never returns nil. An error that does not come from a server has the code Unknown, or that of an ended

@@ -60,7 +60,7 @@ func (r *Resource[T, M]) Create(ctx context.Context, object T, o CreateOptions) 
 	return r.typed(r.messages.Create(ctx, m, o))
 }
 
-// Get returns an object. The error has the code NotFound when there is none.
+// Get returns an object. The error has the code NotFound if there is none.
 func (r *Resource[T, M]) Get(ctx context.Context, name string) (T, error) {
 	return r.typed(r.messages.Get(ctx, name))
 }
@@ -77,7 +77,7 @@ func (r *Resource[T, M]) Update(ctx context.Context, object T, o UpdateOptions) 
 	return r.typed(r.messages.Update(ctx, object.GetName(), m, o))
 }
 
-// Replace replaces the object of that name by one that was read and changed: its resourceVersion must still be that of the object.
+// Replace replaces the object of that name with a changed version: its resourceVersion must still be that of the stored object.
 func (r *Resource[T, M]) Replace(ctx context.Context, object T, o ReplaceOptions) (T, error) {
 	m, err := r.pair.Message(object)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *Resource[T, M]) Replace(ctx context.Context, object T, o ReplaceOptions
 	return r.typed(r.messages.Replace(ctx, object.GetName(), m, o))
 }
 
-// Apply applies the fields that the message sets, and no others. It takes a message because the Go types of custom resources cannot leave out some of
+// Apply applies only the fields that the message sets. It takes a message because the Go types of custom resources cannot leave out some of
 // their fields, which would then be owned too.
 func (r *Resource[T, M]) Apply(ctx context.Context, name string, object M, o ApplyOptions) (T, error) {
 	return r.typed(r.messages.Apply(ctx, name, object, o))

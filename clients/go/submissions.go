@@ -32,7 +32,7 @@ func (s *Submissions) Create(ctx context.Context, job *raygatev2.Submission) (*r
 		job.SubmissionId = "raysubmit_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
 	}
 	resp, err := s.service.CreateSubmission(ctx, &raygatev2.CreateSubmissionRequest{Namespace: s.namespace, Cluster: s.cluster, Submission: job})
-	if own && ProblemOf(err).Code == codes.AlreadyExists { // by a try whose answer was lost
+	if own && ProblemOf(err).Code == codes.AlreadyExists { // by an attempt whose answer was lost
 		return s.Get(ctx, job.GetSubmissionId())
 	}
 	return resp.GetSubmission(), err

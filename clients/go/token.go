@@ -20,7 +20,7 @@ func StaticToken(token string) TokenSource {
 	return func(context.Context) (string, error) { return token, nil }
 }
 
-// TokenFile reads a token from a file at each call, so that one that is replaced is seen.
+// TokenFile reads a token from a file at each call, so that it uses a replaced token.
 func TokenFile(path string) TokenSource {
 	return func(context.Context) (string, error) {
 		data, err := os.ReadFile(path)
@@ -37,14 +37,14 @@ func ServiceAccountToken() TokenSource { return TokenFile(serviceAccountToken) }
 // Names of the variables that ConfigFromEnvironment reads.
 const (
 	EnvServer               = "RAYGATE_SERVER"
-	EnvLocalServer          = "RAYGATE_GRPC" // what the settings of a local cluster set
+	EnvLocalServer          = "RAYGATE_GRPC" // set by the settings of a local cluster
 	EnvToken                = "RAYGATE_TOKEN"
 	EnvTokenFile            = "RAYGATE_TOKEN_FILE"
 	EnvCertificateAuthority = "RAYGATE_CERTIFICATE_AUTHORITY"
 )
 
-// ConfigFromEnvironment makes a Config of the variables named above; getenv is os.Getenv. Inside a Pod the ServiceAccount's token is taken when no other
-// is given.
+// ConfigFromEnvironment makes a Config from the variables named above; getenv is os.Getenv. Inside a Pod the ServiceAccount's token is the
+// default.
 func ConfigFromEnvironment(getenv func(string) string) (Config, error) {
 	c := Config{Address: getenv(EnvServer)}
 	if c.Address == "" {

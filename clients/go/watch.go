@@ -74,7 +74,7 @@ type watch struct {
 	o     WatchOptions
 	token string
 	yield func(Event[proto.Message], error) bool
-	// seen is set by the first message of a stream, begun by that of the first stream.
+	// seen is set by the first message of a stream, begun by the first message of the first stream.
 	seen, begun bool
 }
 

@@ -160,7 +160,7 @@ func (f filler) one(m protoreflect.Message, value any) error {
 	return f.message(m, tree)
 }
 
-// integer takes 3 and 3.0, which are one to JSON.
+// integer accepts 3 and 3.0, which are equal in JSON.
 func integer(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
