@@ -5,7 +5,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// etcdLimit is the largest object that etcd takes as it comes.
+// etcdLimit is the default limit for an object in etcd.
 const etcdLimit = 3 << 19
 
 // fitting is the number of items that a list can have, given the shortest storable item. A schema with such a bound refuses nothing that
@@ -62,7 +62,7 @@ func costBounds() []rule.Keyword {
 // Bound is a keyword of the schema.
 type Bound struct {
 	rule.Keyword
-	// ID is the rule that the keyword enforces; empty if it is there to bound the cost of CEL.
+	// ID is the rule that the keyword enforces; empty if it only bounds the cost of CEL.
 	ID string
 }
 

@@ -23,5 +23,5 @@ func Causes(causes []metav1.StatusCause) []metav1.StatusCause {
 	return all
 }
 
-// problem is that of one rule among those that share an expression. The fields of other messages are below a group.
+// problem matches the message of one rule among those that share an expression. The fields of other messages are below a group.
 var problem = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)

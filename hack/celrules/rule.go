@@ -43,7 +43,7 @@ type Rule struct {
 	guard string
 }
 
-// suffix names the rule, so that people can look it up in docs/validation.md.
+// suffix is the id of the rule, so that users can find it in docs/validation.md.
 func suffix(id string) string { return " (" + id + ")" }
 
 // Placed is a rule or a bound at its place in one kind.
@@ -74,7 +74,7 @@ func Rules() []Rule {
 	return all
 }
 
-// onGroups is the rule with its condition on each group. When a group without Pods gets some it is still the same group that was wrong before.
+// onGroups is the rule with its condition on each group. A group without Pods that gets some is still the same group that was wrong before.
 func (r Rule) onGroups() Rule {
 	asked := r.EachGroup
 	if r.ofKubernetes {

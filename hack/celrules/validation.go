@@ -30,7 +30,7 @@ func ValidationsOf(plural string) []Placed[Validation] {
 		k := key{r.Node, r.Item.guard, r.Item.exempt}
 		switch {
 		case r.Item.guard == "" && r.Item.wrong != "" && !sized.MatchString(r.Item.each):
-			k.guard = "groups" // in one walk, without what costs too much for an expression that asks more
+			k.guard = "groups" // in one walk, without conditions that cost too much together
 		case k.guard == "":
 			k.guard = strconv.Itoa(i)
 		}
@@ -80,8 +80,8 @@ func (r Rule) Validations() []Validation {
 	return []Validation{create, update}
 }
 
-// together renders rules that share a guard. The message has that of each rule that is broken, with its field, and is computed
-// only then. It cannot ask for an old value that may not be there, so that create and update are two.
+// together renders rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then. An
+// expression cannot use an old value that may not exist, so create and update have one each.
 func together(node string, rules []Rule) []Validation {
 	var now, later, ids, told, toldLater, each []string
 	for _, r := range rules {
@@ -114,7 +114,7 @@ func together(node string, rules []Rule) []Validation {
 // keys writes the keys of maps in paths as the API server answers them.
 var keys = strings.NewReplacer("['", "[", "']", "]")
 
-// all is true if all conditions are. Parts of the head to which several of them go get a name.
+// all is true if all conditions are. Parts of the head that several of them read get a name.
 func all(conditions []string) string {
 	joined := hasInHead.ReplaceAllStringFunc(strings.Join(conditions, " && "), func(has string) string {
 		return fieldStep.ReplaceAllString(strings.TrimSuffix(strings.TrimPrefix(has, "has("), ")"), ".?$1") + ".hasValue()"

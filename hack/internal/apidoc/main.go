@@ -70,7 +70,7 @@ type failure struct {
 
 func write(plugin *protogen.Plugin, into interface{ Write([]byte) (int, error) }) error {
 	var r reference
-	parts := map[protogen.GoIdent]bool{} // messages that stand with a method
+	parts := map[protogen.GoIdent]bool{} // messages that are described with a method
 	for _, file := range plugin.Files {
 		if !file.Generate {
 			continue

@@ -1,7 +1,7 @@
-// Command chartgen writes charts/raygate/charts/manifests, the part of the Helm chart that is made from operator/config and apiserver/config: CRDs, rules of
-// roles, registrations of webhooks, policies, certificates. It is a library chart: its templates define pieces, and those of charts/raygate say which of them are
-// installed. Helm does not keep it in the record of a release, which would be too long for a Secret with the CRDs in it twice. Run chartgen from the root of the
-// repository.
+// Command chartgen writes charts/raygate/charts/manifests, the part of the Helm chart that is made from operator/config and
+// apiserver/config: CRDs, rules of roles, registrations of webhooks, policies, certificates. It is a library chart: its templates define
+// parts, and those of charts/raygate select which of them are installed. Helm does not store it in the record of a release, which would be
+// too large for a Secret with the CRDs in it twice. Run chartgen from the root of the repository.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// run reads the manifests below root and writes the library chart to the folder out, whose other files it removes.
+// run reads the manifests below root and writes the library chart to the folder out; it removes all other files there.
 func run(root, out string) error {
 	g := &generator{root: root, files: map[string]*bytes.Buffer{}}
 	g.chart()
@@ -130,7 +130,7 @@ func (g *generator) text(value any) string {
 // literal escapes text that the template engine would evaluate.
 func literal(s string) string { return strings.ReplaceAll(s, "{{", `{{ "{{" }}`) }
 
-// templated puts names of the release in the place of those of the manifests.
+// templated replaces the names in the manifests with names of the release.
 func templated(s string) string {
 	return strings.NewReplacer(
 		"system:serviceaccount:raygate-system:raygate-operator", `system:serviceaccount:{{ .Release.Namespace }}:{{ include "raygate.serviceAccountName" . }}`,
@@ -210,7 +210,7 @@ func (g *generator) roles() {
 	}
 }
 
-// webhooks defines the lists of the webhooks, and those of device admission apart, which come from the patches of its component.
+// webhooks defines the lists of the webhooks, and separately those of device admission, which come from the patches of its component.
 func (g *generator) webhooks() {
 	for _, kind := range []string{"validating", "mutating"} {
 		registration := g.documents(operator + "/components/webhook/" + kind + ".yaml")

@@ -141,7 +141,7 @@ func fieldByJSONName(t reflect.Type, name string) (jsonField, bool) {
 			continue
 		}
 		if tag == name {
-			// metadata comes from an embedded type; the API server describes it, apiVersion and kind by itself.
+			// metadata comes from an embedded type; the API server adds the descriptions of metadata, apiVersion and kind.
 			return jsonField{typ: f.Type, own: !foreign(t) && !f.Anonymous}, true
 		}
 	}

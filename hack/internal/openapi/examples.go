@@ -190,7 +190,7 @@ func overlaid(a, b object) object {
 	return out
 }
 
-// fromSchema makes up an answer that nothing better is known of.
+// fromSchema generates an example answer if there is no better one.
 func fromSchema(name string, schemas object, depth int) any {
 	schema, _ := schemas[name].(object)
 	properties, _ := schema["properties"].(object)

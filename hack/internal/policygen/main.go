@@ -131,7 +131,7 @@ func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyR
 	}
 }
 
-// inOld is the value of a variable in the old object; on create there is none, and the value is as of an empty object.
+// inOld is the value of a variable in the old object; on create the value is that of an empty object.
 func inOld(expression string) string {
 	value := strings.ReplaceAll(expression, "OBJECT", "oldObject")
 	empty := expression[strings.LastIndex(expression, ".orValue(")+len(".orValue(") : len(expression)-1]

@@ -4,7 +4,7 @@ package page
 type noRule struct {
 	// ID is as stable as the id of a rule.
 	ID string
-	// What describes the subject of the id.
+	// Subject of the id, as a clause.
 	What string
 	// Why describes what handles it instead.
 	Why string

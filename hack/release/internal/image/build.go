@@ -20,7 +20,7 @@ const user = 65532
 
 // Program is the program of an image.
 type Program struct {
-	// Name is that of the image, and of the program at the root of its file system.
+	// Name is the name of the image, and of the program at the root of its file system.
 	Name string
 	// Package is the Go package of the program, such as ./operator/cmd/manager.
 	Package string
@@ -34,13 +34,13 @@ type Options struct {
 	Source string
 	// LDFlags are handed to the linker.
 	LDFlags string
-	// Version is a label of the image, and that of the main module in the list of its parts.
+	// Version is a label of the image, and the version of the main module in the SBOM.
 	Version string
 	// Revision is the commit that the source is; empty leaves the label out.
 	Revision string
-	// Created is the time of the image and of all of its files: that of the commit, so that the digest depends on the source alone.
+	// Created is the time of the image and of all of its files: the time of the commit, so that the digest only depends on the source.
 	Created time.Time
-	// Platforms are those of the index, in its order.
+	// Platforms are the platforms of the index, in its order.
 	Platforms []v1.Platform
 }
 
