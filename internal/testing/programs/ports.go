@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Ports come from a range below those that systems give to outgoing connections and to listeners that ask for any port.
+// Ports are below the ranges that systems use for outgoing connections and for listeners on any port.
 const firstPort, lastPort = 20000, 32000
 
 // reservations has the lock files of the ports of this process; the system releases the locks when the process ends.

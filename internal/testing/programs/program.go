@@ -27,7 +27,7 @@ type Program struct {
 	Args []string
 	// Env is added to the environment, as NAME=VALUE.
 	Env []string
-	// Log is the file that gets its output. More is added at each start.
+	// Log is the file for its output. Each start appends to it.
 	Log string
 	// Ready is the URL that answers 200 when the program serves.
 	Ready string
@@ -84,7 +84,7 @@ func (p *Program) waitReady(done <-chan struct{}) error {
 // Kill ends the program as a crash would.
 func (p *Program) Kill() { p.end(syscall.SIGKILL) }
 
-// Stop ends the program as a user would, and kills it when that takes too long.
+// Stop ends the program as a user would, and kills it if that takes too long.
 func (p *Program) Stop() { p.end(syscall.SIGTERM) }
 
 func (p *Program) end(sig syscall.Signal) {

@@ -64,7 +64,7 @@ func observed(rc *rayv1.RayCluster, name string, node rayv1.RayNodeType, group s
 	return p
 }
 
-// Phase sets the phase. Any but Running also takes readiness away.
+// Phase sets the phase. Any phase except Running also removes readiness.
 func Phase(phase corev1.PodPhase) PodOption {
 	return func(p *corev1.Pod) {
 		p.Status.Phase = phase

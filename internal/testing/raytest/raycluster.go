@@ -71,7 +71,7 @@ func Annotations(kv map[string]string) ClusterOption {
 	return func(rc *rayv1.RayCluster) { rc.Annotations = merged(rc.Annotations, kv) }
 }
 
-// UID sets the UID, to tell two clusters of one name apart.
+// UID sets the UID, to distinguish two clusters of one name.
 func UID(uid types.UID) ClusterOption {
 	return func(rc *rayv1.RayCluster) { rc.UID = uid }
 }
