@@ -14,7 +14,7 @@ import (
 type Row struct {
 	// Scenario that measured it.
 	Scenario string `json:"scenario"`
-	// What describes the measurement.
+	// Description of the measurement, for users.
 	What string `json:"what"`
 	// Unit of Measured and Direct.
 	Unit string `json:"unit"`
