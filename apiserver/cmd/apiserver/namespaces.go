@@ -17,8 +17,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// stores is one store of a kind for each namespace that is served, or one with the key "" for all. A gateway without rights on the whole cluster has one
-// watch per namespace; their changes have no common order, so that nothing is listed or watched across namespaces then.
+// stores is one store of a kind for each served namespace, or one with the key "" for all. A gateway without rights on the whole cluster
+// has one watch per namespace. Their changes have no common order, so lists and watches across namespaces are not possible then.
 type stores map[string]*store.Store
 
 // newStores returns the stores of a kind in the namespaces; none means all.
@@ -68,7 +68,7 @@ func (s stores) one(namespace string) (*store.Store, error) {
 	return nil, &rpcstatus.Error{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", Message: "this gateway serves the namespaces " + served + " only"}
 }
 
-// age is that of the namespace that has been out of contact longest.
+// age is the time since the last contact of the namespace that has been out of contact longest.
 func (s stores) age() time.Duration {
 	var oldest time.Duration
 	for _, one := range s {

@@ -45,7 +45,7 @@ type Options struct {
 
 	// Limits of concurrent calls. The limits of single callers do not apply if there is only one.
 	Limits edge.Limits
-	// MemoryLimit is a quantity. Empty means that of GOMEMLIMIT, else that of the container.
+	// MemoryLimit is a quantity. Empty means the limit of GOMEMLIMIT, else that of the container.
 	MemoryLimit string
 
 	Tracing TracingOptions
@@ -151,7 +151,7 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 		return err
 	}
 	if o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone {
-		// An address that was not chosen moves to loopback; one that was is checked by Validate.
+		// A default address moves to loopback; Validate checks an explicit one.
 		for flag, address := range map[string]*string{"grpc-address": &o.GRPCAddress, "http-address": &o.HTTPAddress, "metrics-address": &o.MetricsAddress} {
 			if !fs.Changed(flag) {
 				*address = "127.0.0.1" + *address
@@ -259,7 +259,7 @@ func (o *Options) inTheClear() []string {
 	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || isLoopback(address) })
 }
 
-// limits are without those of single callers when everybody is the same one.
+// limits are the limits without those of single callers if all calls have the same caller.
 func (o *Options) limits() edge.Limits {
 	l := o.Limits
 	l.Bytes, l.CallerBytes = o.memory.callers, o.memory.caller

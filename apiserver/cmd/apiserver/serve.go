@@ -66,7 +66,7 @@ func run(ctx context.Context, o *Options) error {
 		defer func() {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			_ = a.tracing.Shutdown(last) // sends what is left
+			_ = a.tracing.Shutdown(last) // sends the remaining spans
 		}()
 	}
 	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
@@ -116,7 +116,7 @@ func (a *app) metricsHandler() http.Handler {
 	return mux
 }
 
-// listen opens the ports, so that a port in use is an error at once and not a line in the log.
+// listen opens the ports, so that a port in use is an immediate error and not a line in the log.
 func listen(ctx context.Context, o *Options) (map[string]net.Listener, error) {
 	all := map[string]net.Listener{}
 	for name, address := range map[string]string{"grpc": o.GRPCAddress, "http": o.HTTPAddress, "metrics": o.MetricsAddress} {

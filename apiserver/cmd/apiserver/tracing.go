@@ -103,7 +103,8 @@ func traced(h http.Handler, provider tracing.TracerProvider) http.Handler {
 		otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }))
 }
 
-// withoutSecrets exports spans with the attributes that are known to have no credentials. Paths and queries may have some; spans have the route instead.
+// withoutSecrets exports spans with the attributes that never contain credentials. Paths and queries may contain some; spans have the route
+// instead.
 type withoutSecrets struct{ sdktrace.SpanExporter }
 
 // ExportSpans implements sdktrace.SpanExporter.

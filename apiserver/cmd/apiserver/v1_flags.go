@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// kuberayFlags are flags of KubeRay's API server with those that do the same here. Its flags also go with one dash.
+// kuberayFlags maps flags of KubeRay's API server to equivalent flags. Its flags also work with one dash.
 var kuberayFlags = map[string]string{
 	"rpcPortFlag": "grpc-address", "httpPortFlag": "http-address", "cors-allow-origin": "cors-allowed-origins", "enable-api-server-v2": "enable-kubernetes-paths",
 	"grpc_timeout": "call-timeout",

@@ -130,7 +130,7 @@ func (a *app) addServer(chain interceptor.Interceptor, tls serverTLS) {
 	a.servers = []grpc.ServiceRegistrar{a.edge.Registrar(a.grpc, chain.Unary, chain.Stream), a.channel}
 }
 
-// addServices registers the services of version 2, and those of gRPC itself.
+// addServices registers the services of version 2, and gRPC's own services.
 func (a *app) addServices() (err error) {
 	o := a.opts
 	if a.dashboards, err = dashboardproxy.New(dashboardproxy.Options{
@@ -154,7 +154,7 @@ func (a *app) addServices() (err error) {
 	return nil
 }
 
-// addMetrics registers the metrics once all services are known.
+// addMetrics registers the metrics after all services are registered.
 func (a *app) addMetrics() {
 	a.metrics.InitializeMetrics(a.grpc)
 	a.registry.MustRegister(a.metrics, a.edge, a.rest,
@@ -199,7 +199,7 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 	return []interceptor.Interceptor{
 		interceptor.RequestID(), // first: everything after it logs or returns the id
 		interceptor.Errors(table.Status),
-		interceptor.Recovery(), // a panic in what follows ends the call, not the process
+		interceptor.Recovery(), // a panic in the steps below ends the call, not the process
 		interceptor.Of(metrics.UnaryServerInterceptor(), metrics.StreamServerInterceptor()),
 		interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(timeout, long),
@@ -229,7 +229,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 	return options
 }
 
-// checks are those of readiness.
+// checks are the checks of readiness.
 func (a *app) checks() []rest.Check {
 	checks := []rest.Check{{Name: "draining", Run: func() (string, error) {
 		select {

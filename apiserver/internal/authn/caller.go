@@ -46,7 +46,7 @@ type Caller struct {
 	key   string
 }
 
-// bearer returns a caller of whom only the token is known.
+// bearer returns a caller with only a token.
 func bearer(token string) *Caller {
 	sum := sha256.Sum256([]byte(token))
 	return &Caller{token: token, key: string(sum[:])}

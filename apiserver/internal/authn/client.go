@@ -28,8 +28,8 @@ func CallerConfig(config *rest.Config, mode Mode) *rest.Config {
 	}
 }
 
-// OwnConfig returns the configuration of clients that act as the gateway on behalf of all callers: when Kubernetes refuses it with 401 or 403, the
-// error is ErrOwnCredentials and not one that a caller would take for their own.
+// OwnConfig returns the configuration of clients that act as the gateway for all callers. If Kubernetes refuses a request with 401 or 403,
+// the error is ErrOwnCredentials, which callers do not confuse with an error of their own credentials.
 func OwnConfig(config *rest.Config, mode Mode) *rest.Config {
 	c := rest.CopyConfig(config)
 	if mode != None { // where every caller is the gateway

@@ -92,7 +92,7 @@ func (t *tokens) identify(r *http.Request) Identity {
 	return id
 }
 
-// ask returns the caller of a token, without the token.
+// ask requests the caller of a token, and returns it without the token.
 func (t *tokens) ask(ctx context.Context, shown *Caller) (Answer[*Caller], error) {
 	answer, err := t.review(ctx)
 	switch {
@@ -142,7 +142,7 @@ func parseBearer(header string) (*Caller, error) {
 	return bearer(token), nil
 }
 
-// isTokenText reports whether text has only visible ASCII: anything else would break the header it is put in.
+// isTokenText reports whether text has only visible ASCII: other characters would break the header.
 func isTokenText(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }
@@ -161,7 +161,7 @@ func NewProven(authenticators ...authenticator.Request) Identifier {
 
 func authenticate(r *http.Request, authenticators []authenticator.Request) (*Caller, error) {
 	for _, a := range authenticators {
-		// The certificate of a proxy is not that of a user and the other way round, so an error only rules out this authenticator.
+		// A proxy's certificate is not a user's and the other way round, so an error only rules out this authenticator.
 		answer, ok, err := a.AuthenticateRequest(r)
 		if err != nil || !ok {
 			continue

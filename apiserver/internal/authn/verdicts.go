@@ -39,14 +39,15 @@ type Answer[V any] struct {
 // errNoAnswer is for a question that took too long.
 var errNoAnswer = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
 
-// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that made-up tokens cannot evict
-// real callers.
+// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that invalid tokens
+// cannot evict real callers.
 type Verdicts[V any] struct {
 	clock  clock.PassiveClock
 	yes    *cache.LRUExpireCache
 	no     *cache.LRUExpireCache
 	flight singleflight.Group
-	// kept has a token bucket of cached verdicts for each caller, so that one caller with ever new questions cannot evict the verdicts of others.
+	// kept has a token bucket of cached verdicts for each caller, so that one caller with many different keys cannot evict the verdicts of
+	// others.
 	kept *lru.Cache
 	// away is the time until which outdated verdicts are used without a request, because the API server is unreachable; nil if it is
 	// reachable. A time.Time has a monotonic reading, so that a clock that is set back does not prolong it.
@@ -69,7 +70,7 @@ func NewVerdicts[V any](c clock.PassiveClock) *Verdicts[V] {
 	}
 }
 
-// Known returns a fresh verdict without asking. ok is false when there is none.
+// Known returns a fresh verdict without a request. ok is false if there is none.
 func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	if e := v.find(key); e != nil && v.usable(e) {
 		return e.Value, e.Refusal, true

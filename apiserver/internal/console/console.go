@@ -34,7 +34,7 @@ type Options struct {
 	Rules authz.RulesReview
 	// Core reads Pods and namespaces with the caller's credentials.
 	Core rest.Interface
-	// Namespaces are those that the gateway serves. Empty means all.
+	// Namespaces are the namespaces that the gateway serves. Empty means all.
 	Namespaces []string
 	// Version of the gateway, which the pages show.
 	Version string

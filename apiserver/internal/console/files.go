@@ -53,7 +53,7 @@ func newFiles() (*files, error) {
 		}
 		contentType := cmp.Or(contentTypes[path.Ext(name)], mime.TypeByExtension(path.Ext(name)), contentTypes[".txt"]) // licences have no extension
 		sum := sha256.Sum256(data)
-		// Weak, since the file is sent compressed as well.
+		// The ETag is weak, because the file is also sent compressed.
 		f.all[below] = file{data, contentType, `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
 		return nil
 	})
@@ -77,7 +77,7 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", found.contentType)
-	h.Set("Cache-Control", "no-cache") // kept, and asked for anew with the ETag
+	h.Set("Cache-Control", "no-cache") // cached, and revalidated with the ETag
 	h.Set("ETag", found.etag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.data))
 }

@@ -18,7 +18,7 @@ func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
 	defer visit.Leave()
 	data, err := gateway.ReadObject(ctx, w, r, visit)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		c.WriteError(w, err)
 		return
 	}

@@ -21,7 +21,7 @@ type namespacesAnswer struct {
 	All bool `json:"all"`
 }
 
-// namespaces are those that the gateway serves, or that the caller may list.
+// namespaces returns the namespaces that the gateway serves, or that the caller may list.
 func (c *Console) namespaces(r *http.Request) (any, error) {
 	if len(c.Namespaces) > 0 {
 		return namespacesAnswer{Namespaces: slices.Sorted(slices.Values(c.Namespaces)), Complete: true}, nil

@@ -23,11 +23,11 @@ type rightsAnswer struct {
 	Allowed map[string][]string `json:"allowed"`
 }
 
-// rayResources are those of Ray's kinds, with the verbs that pages need.
+// rayResources are the resources of Ray's kinds, with the verbs that pages need.
 var (
 	rayResources = []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}
 	rayVerbs     = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-	// namedVerbs are those that a role may grant for single names.
+	// namedVerbs are the verbs that a role may grant for single names.
 	namedVerbs = []string{"get", "update", "patch", "delete"}
 )
 

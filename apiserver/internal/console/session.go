@@ -101,7 +101,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	}
 	token, err := readToken(w, r)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		c.WriteError(w, err)
 		return
 	}

@@ -58,7 +58,7 @@ type Proxy struct {
 	known *cache.LRUExpireCache
 }
 
-// Times for which known things count, and how many there are.
+// Lifetimes of cached entries, and their number.
 const (
 	addressLife = 2 * time.Second
 	tokenLife   = 10 * time.Second // as long as a right
@@ -87,7 +87,7 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Dashboard is one that a caller may use.
+// Dashboard is a dashboard that a caller may use.
 type Dashboard struct {
 	// Cluster is as the cache has it.
 	Cluster   *rayv1.RayCluster
@@ -197,7 +197,7 @@ func (p *Proxy) StillAllowed(ctx context.Context, d *Dashboard) error {
 	return nil
 }
 
-// CheckReady refuses a cluster that takes no jobs.
+// CheckReady returns an error for a cluster that does not accept jobs.
 func (d *Dashboard) CheckReady() error {
 	if st := &d.Cluster.Status; st.State != rayv1.ClusterStateReady {
 		return notReady(d.Cluster.Name, strings.TrimSpace(fmt.Sprintf("its state is %q %s", st.State, st.Reason)))

@@ -24,11 +24,11 @@ type Options struct {
 	Limits Limits
 	// StallTime is how long a client of a stream may read nothing. Zero means 30 s.
 	StallTime time.Duration
-	// StreamAge is how long a gRPC stream lives, give or take a tenth, so that clients spread over replicas again. Zero means no limit.
+	// StreamAge is the lifetime of a gRPC stream, plus or minus a tenth, so that clients spread over replicas again. Zero means no limit.
 	StreamAge time.Duration
 	// BodyTime is how long a client may take to send a gRPC request. Zero means 10 s.
 	BodyTime time.Duration
-	// MaxBody is the longest gRPC request in bytes, that of grpc.MaxRecvMsgSize. Required.
+	// MaxBody is the longest gRPC request in bytes, for grpc.MaxRecvMsgSize. Required.
 	MaxBody int
 }
 

@@ -85,7 +85,7 @@ func objectName(req any) string {
 	})
 	switch r := req.(type) {
 	case interface{ GetName() string }:
-		return cmp.Or(v1, r.GetName()) // by V1 the object that is sent is the one that is changed, whatever the path says
+		return cmp.Or(v1, r.GetName()) // V1 changes the object in the body, independent of the path
 	case interface{ GetSubmissionId() string }:
 		return r.GetSubmissionId()
 	case interface{ GetSubmissionid() string }:

@@ -77,7 +77,7 @@ func Recovery() Interceptor {
 	return Of(recovery.UnaryServerInterceptor(), recovery.StreamServerInterceptor())
 }
 
-// Deadline bounds unary calls, whose clients may set an earlier deadline. Streams, and unary calls that are long, live as long as their client.
+// Deadline limits unary calls, whose clients may set an earlier deadline. Streams and long unary calls live as long as their client.
 func Deadline(d time.Duration, long func(method string) bool) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		if c.stream != nil || long(c.Method) {

@@ -1,5 +1,5 @@
-// Package relay passes HTTP requests on to another server, WebSockets included, and the answers back. Dashboards and the paths of the Kubernetes API share it,
-// so that the headers that may pass are listed once.
+// Package relay passes HTTP requests on to another server, including WebSockets, and the answers back. Dashboards and the paths of the
+// Kubernetes API share it, so that the allowed headers are listed once.
 package relay
 
 import (
@@ -53,7 +53,7 @@ var answerHeaders = []string{
 // own are headers that the gateway sets on every answer.
 var own = []string{"X-Request-Id", "Cache-Control", "X-Content-Type-Options"}
 
-// LimitBody bounds the body of a request that is passed on as it comes, in bytes and in time. A request without one may stay open.
+// LimitBody limits the body of a streamed request in bytes and in time. A request without a body may stay open.
 func LimitBody(w http.ResponseWriter, r *http.Request) {
 	deadline := time.Time{}
 	if r.Body != nil && r.Body != http.NoBody {

@@ -159,7 +159,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 	if in.version == "" && !req.GetAllowOverwrite() && !in.anyVersion {
 		return store.ErrVersionRequired
 	}
-	// Errors of the rules tell about the stored object, so that callers need the right to replace it.
+	// Errors of the rules reveal parts of the stored object, so callers need the right to replace it.
 	if err := r.authorize(ctx, "update", req.GetNamespace(), req.GetName()); err != nil {
 		return err
 	}

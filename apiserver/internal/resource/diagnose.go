@@ -53,8 +53,8 @@ type evidence struct {
 	dashboard func(service string) error
 }
 
-// Diagnose puts into resp whether a cluster is ready, and why not: the most decisive finding first. The cluster comes from the cache; Pods, events and logs are
-// read with the caller's credentials, and left out if the caller may not read them.
+// Diagnose puts into resp whether a cluster is ready, and the reasons why not, the most important first. The cluster comes from the cache.
+// Pods, events and logs are read with the caller's credentials, and left out if the caller may not read them.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
 	ready, findings, err := r.diagnose(ctx, req)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Resource) evidenceOf(ctx context.Context, req target) (*evidence, error
 	return &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}, err
 }
 
-// gather reads Pods and events, and prepares to read logs and to ask the dashboard.
+// gather reads Pods and events, and prepares reading logs and calling the dashboard.
 func (e *evidence) gather(ctx context.Context) (err error) {
 	if e.pods, err = e.Resource.pods(ctx, e.item); err != nil {
 		return err
@@ -272,7 +272,7 @@ func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodConditio
 	return corev1.PodCondition{}
 }
 
-// checkConditions finds problems that the operator reports and nothing else does.
+// checkConditions reports problems that only the operator's conditions have.
 func (e *evidence) checkConditions() {
 	for _, name := range []string{rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterStalled} {
 		status, reason, message := ConditionOf(e.item, name)

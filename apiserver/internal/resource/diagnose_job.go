@@ -184,7 +184,7 @@ func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resour
 	return ready, e.findings, e.checkLastRun(ctx, jobs)
 }
 
-// checkSchedule finds a run that is due and was not created. Without a time zone that of the operator counts, which is taken to be UTC.
+// checkSchedule reports a due run that was not created. Without a time zone, it assumes that the operator's is UTC.
 func (e *evidence) checkSchedule(cj *rayv1.RayCronJob) {
 	zone, base := time.UTC, cj.CreationTimestamp.Time
 	if cj.Spec.TimeZone != nil {

@@ -49,7 +49,7 @@ func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Re
 	}
 	e.checkEndpoints()
 	e.checkUpgrade()
-	if !ready || e.is(rayv1.RayServiceStalled) { // else they are about what was overcome
+	if !ready || e.is(rayv1.RayServiceStalled) { // otherwise they are about resolved problems
 		if err := e.readEvents(ctx); err != nil {
 			return false, nil, err
 		}

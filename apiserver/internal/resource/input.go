@@ -46,7 +46,7 @@ type input struct {
 	tree map[string]any
 	// typed is the object for the rules, without defaults.
 	typed validation.Object
-	// form are the mistakes in the form of the object. Unknown fields do not end the call: the API server may know them.
+	// form are the mistakes in the form of the object. Unknown fields do not end the call, because the API server may have them.
 	form field.ErrorList
 	// place are the contradictions between the object and the path of the request.
 	place field.ErrorList
@@ -200,7 +200,7 @@ func malformed(form, content field.ErrorList) error {
 	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: append(violations(form), violations(content)...)}
 }
 
-// options of a write. The API server decides on fields that this gateway does not know.
+// options of a write. The API server decides about fields that this gateway does not have.
 func (in *input) options(dryRun bool) store.WriteOptions {
 	return store.WriteOptions{DryRun: dryRun, Strict: len(in.form) > 0}
 }

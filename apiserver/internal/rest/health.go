@@ -13,7 +13,7 @@ type Check struct {
 	Run func() (string, error)
 }
 
-// ServeHealth answers /livez with 200 as long as it answers at all, and anything else with 200 when all checks pass. With ?verbose it lists them.
+// ServeHealth answers /livez with 200 in any case, and other paths with 200 if all checks pass. With ?verbose it lists them.
 func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/livez" {
 		writeText(w, http.StatusOK, "ok\n")

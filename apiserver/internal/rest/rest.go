@@ -25,7 +25,7 @@ type API struct {
 	http.Handler
 	// WriteError writes an error as this version does.
 	WriteError func(w http.ResponseWriter, err error)
-	// Local and Ambient are those of Options for this version alone.
+	// Local and Ambient are as in Options, for this version only.
 	Local, Ambient bool
 	// Public means that reads return the same for all callers, so that pages of other sites may link to them.
 	Public bool
@@ -39,7 +39,7 @@ type API struct {
 type Options struct {
 	// APIs are the versions, at least one. The first also answers all other paths.
 	APIs []API
-	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
+	// OpenAPI is served at /openapi/v3.json. Empty means none.
 	OpenAPI []byte
 	// Checks decide on /readyz, in this order.
 	Checks []Check
@@ -116,7 +116,7 @@ func codeLabel(code int) string {
 	return strconv.Itoa(code)
 }
 
-// methods are those of the API.
+// methods are the methods of the API.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {

@@ -19,17 +19,17 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Route is an HTTP method with a path, and the method of a service that it calls, as the annotations of the protos say.
+// Route is an HTTP method with a path, and the method of a service that it calls, as declared in the protos' annotations.
 type Route struct {
 	Method string
 	// Pattern is the path as annotated, for metrics.
 	Pattern string
-	// RPC is the full name of the method, Descriptor the rest that is known of it.
+	// RPC is the full name of the method, Descriptor its descriptor.
 	RPC        string
 	Descriptor protoreflect.MethodDescriptor
 	// Long means that the call stays open.
 	Long bool
-	// Query are the query parameters that the method takes.
+	// Query are the query parameters of the method.
 	Query Parameters
 	// Body is the field of the request that the body of the HTTP request fills: * means all of the request, and empty means no body. Shown
 	// is the field of the response that is the answer: empty means all of the response.
@@ -44,7 +44,7 @@ type Route struct {
 // Verb is the text after the name of an object and a colon, such as suspend. Empty for the standard methods.
 func (r *Route) Verb() string { return strings.TrimPrefix(r.verb, ":") }
 
-// Routes are those of one API.
+// Routes are the routes of one API.
 type Routes []*Route
 
 // RoutesOf returns the routes of services.
@@ -84,7 +84,8 @@ func routeOf(rpc protoreflect.MethodDescriptor, rule *annotations.HttpRule) *Rou
 	return r
 }
 
-// Match returns the route of a request by the parts of its path, nil if there is none. A variable may be empty: that of a path that ends with a slash is.
+// Match returns the route of a request by the parts of its path, nil if there is none. A variable may be empty: that of a path with a
+// trailing slash is.
 func (all Routes) Match(method string, parts []string) *Route {
 	for _, r := range all {
 		if r.Method == method && len(r.segments) == len(parts) && r.matches(parts) {

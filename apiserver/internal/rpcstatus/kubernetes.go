@@ -72,7 +72,7 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		p.Code, p.Reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
 		if webhook := failedWebhook.FindString(st.Message); webhook != "" {
-			p.Message = "Kubernetes has " + webhook // what follows has addresses
+			p.Message = "Kubernetes has " + webhook // the rest contains addresses
 		}
 	case apierrors.IsBadRequest(err), st.Code == http.StatusUnprocessableEntity, st.Code == http.StatusUnsupportedMediaType:
 		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
@@ -126,7 +126,7 @@ func resourceInfo(d *metav1.StatusDetails) *errdetails.ResourceInfo {
 func networkProblem(err error) *problem {
 	var opErr *net.OpError
 	var dnsErr *net.DNSError
-	var urlErr *url.Error // what net/http says when there was no answer
+	var urlErr *url.Error // net/http's error without an answer
 	if errors.As(err, &opErr) || errors.As(err, &dnsErr) || errors.As(err, &urlErr) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) {
 		return &problem{Error: Error{Code: codes.Unavailable, Reason: "BACKEND_UNAVAILABLE", Message: "the Kubernetes API server cannot be reached", RetryAfter: backendRetry}}

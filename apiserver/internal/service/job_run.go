@@ -41,7 +41,7 @@ func (s *jobServer) DiagnoseJob(ctx context.Context, req *raygatev2.DiagnoseJobR
 	return &raygatev2.DiagnoseJobResponse{Ready: ready, Findings: findings}, err
 }
 
-// awaitRecord is how often it is looked whether a job that is followed has been submitted.
+// awaitRecord is the interval of checks whether a followed job has been submitted.
 const awaitRecord = time.Second
 
 // attempt is the present attempt of a RayJob: the Ray job and where it runs.

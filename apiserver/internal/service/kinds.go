@@ -93,7 +93,7 @@ func jobIs(want rayv1.JobDeploymentStatus) func(*store.Item) resource.Progress {
 	}
 }
 
-// byCondition is the state in which a condition is true, for the present generation of the spec.
+// byCondition is the state in which a condition is true for the current generation of the spec.
 func byCondition(name string) func(*store.Item) resource.Progress {
 	return func(item *store.Item) resource.Progress {
 		status, reason, message := resource.ConditionOf(item, name)
@@ -122,7 +122,7 @@ func serviceReady(item *store.Item) resource.Progress {
 	return p
 }
 
-// serviceSuspended is that nothing runs and nothing will. The operator does not look at changes of the spec of a service that is suspended, so the
+// serviceSuspended reports that nothing runs and nothing will. The operator ignores changes of the spec of a suspended service, so the
 // generation of the condition does not count.
 func serviceSuspended(item *store.Item) resource.Progress {
 	p := resource.Progress{Now: "spec.suspend is not true"}

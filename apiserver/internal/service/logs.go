@@ -16,7 +16,8 @@ const (
 	// both sides.
 	maxPart = 32 << 10
 	logRoom = 192 << 10
-	// patience is how many attempts in a row to read a log may fail: some five minutes of one that is followed, a second of another.
+	// patience is the number of consecutive attempts to read a followed log that may fail, some five minutes; shortPatience that of another
+	// log, a second.
 	patience, shortPatience = 25, 2
 	// rayLogLimit is how much of a log Ray returns at once; of a longer one it is the end, with a note on top.
 	rayLogLimit = 16 << 20
@@ -51,7 +52,7 @@ type logSender struct {
 	// skip and lines are the numbers of bytes and then of lines to leave out; next is the offset after the sent part.
 	skip, next int64
 	lines      int
-	// lost means that the offset is not known.
+	// lost means that the offset is unknown.
 	lost bool
 }
 
@@ -157,8 +158,8 @@ func (l *rayLog) whole(ctx context.Context, final bool) error {
 	return l.follow(ctx, end.mark(l.out, failing{errEnough}))
 }
 
-// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it need not hold
-// the log.
+// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it
+// does not store the log.
 func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 	var counted lineCount
 	if _, err := l.copy(ctx, &counted); err != nil {
@@ -188,7 +189,7 @@ func (l *rayLog) copy(ctx context.Context, to io.Writer) (int64, error) {
 	return io.Copy(to, log)
 }
 
-// lineCount counts lines; one that has no end yet counts.
+// lineCount counts lines, including an incomplete last line.
 type lineCount struct {
 	n    int64
 	ends int
@@ -276,7 +277,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.error }
 type reopened struct {
 	dashboard.Client
 	open func(context.Context) (dashboard.Client, error)
-	// ended is how the job ended, as far as that is known without the dashboard. Nil means that it is not.
+	// ended is the end of the job, as far as it is known without the dashboard. Nil means unknown.
 	ended func() *dashboard.Job
 }
 

@@ -18,8 +18,8 @@ type CreateOptions struct {
 	WriteOptions
 }
 
-// Create writes a new object with the caller's credentials and returns it as stored. The Store owns obj from then on.
-// Fields that only the API server sets (uid, versions, times, status) are ignored, so that an object read elsewhere can be created as it is.
+// Create writes a new object with the caller's credentials and returns it as stored. The Store owns obj after the call. Fields that only
+// the API server sets (uid, versions, times, status) are ignored, so that an object read elsewhere can be created unchanged.
 func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item, error) {
 	s.clearServerOwned(obj)
 	obj.SetUID("")

@@ -49,7 +49,7 @@ type ListOptions struct {
 	PageSize int
 	// PageToken continues an earlier List with the same options. Empty means from the start.
 	PageToken string
-	// View is the form in which the caller will show the objects; pages of one list do not change it.
+	// View is the form in which the caller will return the objects; pages of one list do not change it.
 	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
 	OrderBy Order

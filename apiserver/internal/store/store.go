@@ -38,7 +38,7 @@ type Options struct {
 	Selector string
 	// Writer sends requests with the credentials found in the request's context. Required.
 	Writer rest.Interface
-	// Tokens are those of pages. Nil means some that end with the process.
+	// Tokens are the page tokens. Nil means tokens that end with the process.
 	Tokens *Tokens
 	// LogLength is the number of changes kept for watchers. LogBytes is the size of replaced objects, and of writes that the watch has not
 	// delivered yet. Zero means 4096 and 64 MiB.
@@ -48,7 +48,7 @@ type Options struct {
 	FreshWait time.Duration
 	// Heartbeat is the longest silence of a watch. Zero means 20 s.
 	Heartbeat time.Duration
-	// Views keeps encoded forms of objects, for all Stores of the process. Nil means one of its own.
+	// Views caches encoded forms of objects, for all Stores of the process. Nil means a separate cache.
 	Views *document.Cache
 	// Clock is for tests. Nil means the real one.
 	Clock clock.WithTicker
@@ -169,8 +169,8 @@ type Kind struct {
 	GroupVersionKind schema.GroupVersionKind
 	// Resource is the plural name in request paths, for example rayclusters.
 	Resource string
-	// State is the path of the text that order_by=state sorts by and that filters know as state, in gjson's syntax. Empty means that the kind
-	// has no state.
+	// State is the path, in gjson's syntax, of the text for order_by=state and for state in filters. Empty means that the kind has no
+	// state.
 	State string
 	// MaxNameLength bounds names made from generateName. Zero means 63.
 	MaxNameLength int

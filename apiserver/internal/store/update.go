@@ -77,7 +77,7 @@ type PatchOptions struct {
 	Type types.PatchType
 	// Manager of the fields. Empty means FieldManager.
 	Manager string
-	// Force takes fields from other managers; for server-side apply.
+	// Force takes over fields from other managers; for server-side apply.
 	Force bool
 }
 
@@ -164,8 +164,8 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	return uidOf(raw), s.Record(key, raw)
 }
 
-// Record makes a write visible to later reads. answer is that of the API server: the object, or after a deletion a Status. Writes of this Store do so by
-// themselves.
+// Record makes a write visible to later reads. answer is the API server's: the object, or after a deletion a Status. Writes of this Store
+// record themselves.
 func (s *Store) Record(key types.NamespacedName, answer []byte) error {
 	if gjson.GetBytes(answer, "kind").Str == "Status" {
 		if uid := uidOf(answer); uid != "" {

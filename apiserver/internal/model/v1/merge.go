@@ -117,7 +117,7 @@ func mergeSets(current, before, after []any) []any {
 	return out
 }
 
-// keyOf returns the first key that all items of the lists have and that no two items of a list have the same value of; empty when there is none.
+// keyOf returns the first key that all items of the lists have, with different values within each list; empty if there is none.
 func keyOf(lists ...[]any) string {
 	unique := func(key string) bool {
 		for _, list := range lists {
@@ -145,7 +145,7 @@ func keyOf(lists ...[]any) string {
 	return ""
 }
 
-// withKey returns the item of a list that has the same value of a key as another item; nil when there is none.
+// withKey returns the item of a list with the same value of a key as another item; nil if there is none.
 func withKey(list []any, key string, like any) any {
 	value := like.(map[string]any)[key]
 	for _, item := range list {

@@ -123,7 +123,7 @@ func podFromRay(t *corev1.PodTemplateSpec, container string, reserved []string, 
 	return g
 }
 
-// rayContainer returns the container that runs Ray: the one of the name that V1 gives it, or else the first one; nil when there is none.
+// rayContainer returns the container that runs Ray: the one with V1's name, or else the first one; nil if there is none.
 func rayContainer(spec *corev1.PodSpec, name string) *corev1.Container {
 	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 	switch {

@@ -39,7 +39,7 @@ func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates 
 		return nil, fmt.Errorf("reading a stored RayService: %w", err)
 	}
 	seen := ServiceFromRay(&rs)
-	from, _ := ServiceToRay(seen, templates, now) // whatever is wrong with it is not what is asked for
+	from, _ := ServiceToRay(seen, templates, now) // its errors are not about the request
 	to, errs := ServiceToRay(wanted, templates, now)
 	if len(errs) > 0 {
 		return errs, nil

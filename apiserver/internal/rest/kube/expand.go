@@ -16,7 +16,7 @@ func (h *Handler) expand(r *http.Request, namespace string, data []byte) ([]byte
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	isYAML := strings.Contains(mediaType, "yaml")
 	if err != nil && r.Header.Get("Content-Type") != "" || !isYAML && mediaType != "" && mediaType != "application/json" {
-		return data, nil // Kubernetes says what it thinks of the type
+		return data, nil // Kubernetes decides about the type
 	}
 	tree, _ := kubedoc.Read(data, isYAML)
 	if tree == nil {

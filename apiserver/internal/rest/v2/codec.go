@@ -46,7 +46,7 @@ func (f format) encode(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// escaped returns JSON without characters that YAML allows only as escapes, or takes for line breaks.
+// escaped returns JSON without characters that YAML allows only as escapes, or treats as line breaks.
 func escaped(data []byte) []byte {
 	special := func(c rune) bool {
 		return c >= 0x7f && c <= 0x9f || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff

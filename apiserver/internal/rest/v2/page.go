@@ -142,8 +142,8 @@ const (
 	maxProofCookies = 18
 )
 
-// setProof gives a browser the cookies with which it opens the pages below base. Browsers send them when a person opens a page there, also by a link, but not
-// for requests of a page itself, which has an opaque origin.
+// setProof gives a browser the cookies with which it opens the pages below base. Browsers send them when a user opens a page there, also by
+// a link, but not for requests of a page itself, which has an opaque origin.
 func setProof(w http.ResponseWriter, r *http.Request, base, proof string, expires time.Time) {
 	secure := r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 	for n := 0; proof != "" && n < maxProofCookies; n++ {

@@ -96,7 +96,7 @@ func (c *call) headers(answer proto.Message) int {
 	return http.StatusCreated
 }
 
-// buffers are those of answers.
+// buffers are the buffers of answers.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
 // buffered is a response whose bytes are collected, because parts are often short and compression writes a few bytes at a time.

@@ -187,7 +187,7 @@ func (s *submissionServer) DeleteRayJob(ctx context.Context, req *kuberay.Delete
 	return &emptypb.Empty{}, dashboardproxy.Status(ctx, req.GetClustername(), err)
 }
 
-// ended returns a job once it has ended, or as it is when that takes too long.
+// ended returns a job once it has ended, or its current state after a timeout.
 func (s *submissionServer) ended(ctx context.Context, c dashboard.Client, id string) (*dashboard.Job, error) {
 	for deadline := s.Clock.Now().Add(stopTime); ; {
 		job, err := c.GetJob(ctx, id)

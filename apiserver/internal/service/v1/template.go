@@ -38,8 +38,8 @@ type TemplateStore interface {
 	Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error)
 }
 
-// Templates keeps compute templates, in ConfigMaps with a label. Callers need the rights on ConfigMaps that kubectl would need. Reads come from the cache
-// where the gateway has one of ConfigMaps, and else from Kubernetes.
+// Templates stores compute templates in ConfigMaps with a label. Callers need the same rights on ConfigMaps as with kubectl. Reads come
+// from the cache if the gateway has one of ConfigMaps, and else from Kubernetes.
 type Templates struct {
 	// In returns the store with the ConfigMaps of a namespace, or of all if it is empty, or an error with the reason why there is none.
 	In         func(namespace string) (TemplateStore, error)
@@ -98,7 +98,7 @@ func templateOf(item *store.Item) (*kuberay.ComputeTemplate, error) {
 	return modelv1.TemplateFromConfigMap(cm), nil
 }
 
-// named returns the templates of these names. Those that there are not are named all together.
+// named returns the templates of these names. The error names all missing ones.
 func (t *Templates) named(ctx context.Context, namespace string, names []string) (modelv1.Templates, error) {
 	all := modelv1.Templates{}
 	var missing []string
