@@ -67,7 +67,7 @@ func (s *session) learnChildren(ctx context.Context, namespace string) (children
 	return c, s.clear(ctx, namespace)
 }
 
-// warmUp lets the running operator make one small cluster ready, and leaves it there.
+// warmUp lets the running operator make one small cluster ready, and keeps the cluster.
 func (s *session) warmUp(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -105,7 +105,7 @@ func named(template corev1.Pod, cluster, kind string) *corev1.Pod {
 	return pod
 }
 
-// rename moves an object to another cluster, so that each Service selects the Pods of its own one only.
+// rename moves an object to another cluster, so that each Service only selects the Pods of its own cluster.
 func rename(labels map[string]string, cluster string) {
 	if _, ok := labels[rayv1.LabelCluster]; ok {
 		labels[rayv1.LabelCluster] = cluster

@@ -125,7 +125,7 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (bearer) RequireTransportSecurity() bool { return true }
 
-// token returns that of a ServiceAccount which may do everything.
+// token returns the token of a ServiceAccount with all rights.
 func (s *session) token(ctx context.Context) (string, error) {
 	const name, namespace = "bench", "default"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}

@@ -29,7 +29,7 @@ type questions struct {
 	counts map[string]int
 }
 
-// note takes a request of the operator.
+// note counts a request of the operator.
 func (q *questions) note(r *http.Request) {
 	service := questioned(r)
 	if service == "" {
@@ -103,7 +103,7 @@ func (s *session) idleServices(ctx context.Context, namespace string, proxy *cou
 		return err
 	}
 	busy := q.most(servicesBusyFor)
-	for _, rs := range list { // what was built before is not built again
+	for _, rs := range list { // applications that were built before are not built again
 		err := s.edit(ctx, rs, func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = benchConfig(1, "") })
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ func jobs(ctx context.Context, s *session) error {
 	return nil
 }
 
-// jobFigures are those of rounds, one each.
+// jobFigures are the figures of the rounds, one each.
 type jobFigures struct {
 	perMinute, reconcile, queue, own, all []float64 // reconcile and queue are p99 in ms; own and all are writes per job
 	verbs                                 map[request][]float64

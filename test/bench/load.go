@@ -86,7 +86,7 @@ func (l *load) during(ctx context.Context, atLeast int, pick func() goal, do fun
 	return tallies, err
 }
 
-// ask sends one request, and returns nil when the application has answered.
+// ask sends one request, and returns nil if the application has answered.
 func (l *load) ask(ctx context.Context, service string) error {
 	url := fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s:8000/proxy/shop", l.host, l.namespace, service)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

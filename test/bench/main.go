@@ -38,11 +38,11 @@ type Options struct {
 	IdleClusters int
 	// Jobs is the number of RayJobs of the scenario jobs.
 	Jobs int
-	// Services is the number of idle RayServices of the scenario services, and Requests of those that are sent before.
+	// Services is the number of idle RayServices in the scenario services, and Requests the number of requests before that.
 	Services, Requests int
 	// BigWorkers is the largest number of workers of the large cluster in the scenario starve.
 	BigWorkers int
-	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
+	// Calls is the number of gets of each kind in the scenario gateway; the numbers of lists and creates derive from it.
 	Calls int
 	// Parallel is how many requests the benchmark has in flight when it creates objects directly.
 	Parallel int
@@ -59,7 +59,7 @@ type scenario struct {
 	run  func(context.Context, *session) error
 }
 
-// scenarios in the order in which they run; each has a control plane of its own.
+// scenarios are in the order in which they run; each has its own control plane.
 var scenarios = []scenario{
 	{"clusters", clusters},
 	{"scale", scale},

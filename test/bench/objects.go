@@ -39,8 +39,8 @@ func (s *session) create(ctx context.Context, objects []client.Object) error {
 	return g.Wait()
 }
 
-// whenReady starts to watch before it returns; the function it returns waits until exactly want objects of the namespace
-// are there and all are ready, or until ctx is over.
+// whenReady starts to watch before it returns. The returned function waits until exactly want objects of the namespace exist and all are
+// ready, or until ctx is over.
 func (s *session) whenReady(ctx context.Context, list client.ObjectList, namespace string, want int, ready func(client.Object) bool) (func() error, error) {
 	watching, err := s.watch(ctx, list, namespace)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *watching) start(ctx context.Context) error {
 	return nil
 }
 
-// until ends when exactly want objects are there and all of them are ready.
+// until returns when exactly want objects exist and all of them are ready.
 func (w *watching) until(ctx context.Context, want int, ready func(client.Object) bool) error {
 	defer func() { w.events.Stop() }()
 	notReady := map[types.UID]bool{}

@@ -24,7 +24,7 @@ type process struct {
 	done chan struct{}
 }
 
-// startProcess starts a program whose output goes to dir/name.log. Its stdin stays open as long as it runs.
+// startProcess starts a program whose output is written to dir/name.log. Its stdin stays open as long as it runs.
 func startProcess(dir, name, path string, args ...string) (*process, error) {
 	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -126,7 +126,7 @@ func (p *process) cpuOfFamily() (map[string]float64, error) {
 	for _, file := range children {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			continue // the thread has ended meanwhile
+			continue // the thread has ended
 		}
 		pids = append(pids, strings.Fields(string(data))...)
 	}
@@ -151,7 +151,7 @@ func (p *process) cpuOfFamily() (map[string]float64, error) {
 }
 
 func parseCPU(stat string) (float64, error) {
-	// The second field is the name in parentheses, which may itself hold spaces and parentheses.
+	// The second field is the name in parentheses, which may itself contain spaces and parentheses.
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("reading CPU time: unexpected %q", stat)
@@ -175,7 +175,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for a free port: %w", err)
 		}
-		// Kept open until all are found, so that they differ.
+		// Keep it open until all are found, so that they differ.
 		defer func() { _ = l.Close() }()
 		addresses = append(addresses, l.Addr().String())
 	}

@@ -18,8 +18,8 @@ import (
 // ownWrites are the writes of the operator about RayClusters themselves, next to their children.
 type ownWrites struct{ status, events int }
 
-// versionCounter counts the versions of objects that a watch shows. A version that is shown again, by the list that a
-// broken watch begins with, counts once; one that a broken watch has missed does not count.
+// versionCounter counts the versions of objects that a watch delivers. A version that is delivered again, by the list after a broken watch,
+// counts once; a version that a broken watch has missed does not count.
 type versionCounter map[string]bool
 
 // count returns a function that answers as ready does, and counts.

@@ -72,7 +72,7 @@ func benchService(namespace, name string, workers int32, changes ...func(*rayv1.
 	return rs
 }
 
-// benchConfig is a configuration of Serve with one application. build is how long the simulator takes to build it; empty is a second.
+// benchConfig is a configuration of Serve with one application. build is the duration of its build in the simulator; empty means a second.
 func benchConfig(replicas int32, build string) string {
 	env := ""
 	if build != "" {
@@ -245,7 +245,7 @@ func (s *session) replace(ctx context.Context, rs *rayv1.RayService, tag string)
 	return s.alone(ctx, rs)
 }
 
-// rollBack begins an upgrade in steps and takes it back when three quarters of the traffic have moved.
+// rollBack begins an upgrade in steps and reverts it when three quarters of the traffic have moved.
 func (s *session) rollBack(ctx context.Context, rs *rayv1.RayService) error {
 	old := rs.Status.ActiveServiceStatus.RayClusterName
 	if err := s.edit(ctx, rs, image("2.54.0")); err != nil {
@@ -270,7 +270,7 @@ func (s *session) rollBack(ctx context.Context, rs *rayv1.RayService) error {
 	return s.alone(ctx, rs)
 }
 
-// pods are those of the active cluster of a service.
+// pods returns the Pods of the active cluster of a service.
 func (s *session) pods(ctx context.Context, rs *rayv1.RayService, kind rayv1.RayNodeType) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := s.client.List(ctx, &list, client.InNamespace(rs.Namespace), client.MatchingLabels{
@@ -303,7 +303,7 @@ func (s *session) lose(ctx context.Context, rs *rayv1.RayService, kind rayv1.Ray
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return err
 	}
-	if kill { // the simulated node kills what runs in a Pod with this annotation
+	if kill { // the simulated node kills the processes of a Pod with this annotation
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"raygate.io/sim-exit-code":"137"}}}`))
 		err = s.client.Patch(ctx, lost, patch)
 	} else {

@@ -76,7 +76,7 @@ func (s *session) connect() error {
 	if err != nil {
 		return fmt.Errorf("reading kubeconfig: %w", err)
 	}
-	config.QPS = -1 // the default limit of 5 requests a second would be what is measured
+	config.QPS = -1 // the default limit of 5 requests a second would dominate the measurement
 	config.UserAgent = "raygate-bench"
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, rayv1.AddToScheme, gatewayv1.Install} {

@@ -83,7 +83,7 @@ func (s *session) aloneOnes(ctx context.Context, namespace string) (float64, err
 	return s.smallClusters(ctx, namespace)
 }
 
-// besideBig is smallClusters in the middle of a large scale-up, which it then takes back.
+// besideBig measures smallClusters during a large scale-up, which it then reverts.
 func (s *session) besideBig(ctx context.Context, big, small string) (float64, error) {
 	if err := s.clear(ctx, small); err != nil {
 		return 0, err

@@ -20,7 +20,7 @@ type Row struct {
 	Unit string `json:"unit"`
 	// Measured is the figure of raygate: the median where there are several.
 	Measured float64 `json:"measured"`
-	// Direct is that of the same work without raygate; nil when there is nothing to compare with.
+	// Direct is the figure of the same work without raygate; nil if there is no comparison.
 	Direct *float64 `json:"direct,omitempty"`
 	// Ratio of Measured to Direct.
 	Ratio *float64 `json:"ratio,omitempty"`

@@ -49,7 +49,7 @@ func inTurns(ctx context.Context, n int, a, b call) (ofA, ofB []float64, err err
 			}
 		}
 		if i == warmUp {
-			runtime.GC() // what the warm-up left is not the first call's to clean up
+			runtime.GC() // the first call must not pay for the garbage of the warm-up
 		}
 	}
 	return ofA, ofB, nil

@@ -28,7 +28,7 @@ const (
 	watchMethod = "/raygate.v2.ClusterService/WatchClusters"
 )
 
-// sequence is the label by which watchers know a change.
+// sequence is the label by which watchers recognize a change.
 const sequence = "bench-sequence"
 
 // change writes a label to a cluster, directly.
@@ -37,8 +37,8 @@ func (s *session) change(ctx context.Context, t target, n int) error {
 	return s.client.Patch(ctx, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: t.name}}, patch)
 }
 
-// writesToWatchers measures how long it takes from the beginning of a write until a watcher has it: one of the API server and, of the same writes,
-// one of the gateway by REST and one by gRPC.
+// writesToWatchers measures the time from the start of a write until a watcher has it. The watchers are one of the API server and, for the
+// same writes, one of the gateway by REST and one by gRPC.
 func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 	s.logf("measuring how long writes take to watchers")
 	ctx, cancel := context.WithCancel(ctx)
@@ -49,7 +49,7 @@ func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 	for i := range seen {
 		seen[i] = make(chan time.Time, 1)
 	}
-	// All watchers look for the next change only.
+	// All watchers wait for the next change only.
 	var wanted atomic.Pointer[[]byte]
 	want := func(n int) { wanted.Store(new(fmt.Appendf(nil, `"n%d"`, n))) }
 	want(0)
@@ -187,7 +187,7 @@ func (s *session) manyWatchers(ctx context.Context, ends *ends) error {
 	return nil
 }
 
-// raw takes messages as they come, so that the benchmark does not decode each a thousand times.
+// raw keeps messages encoded, so that the benchmark does not decode each a thousand times.
 type raw struct{ grpcCodec }
 
 // Unmarshal implements encoding.CodecV2.

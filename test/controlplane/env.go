@@ -55,7 +55,7 @@ type Options struct {
 type CRDs int
 
 const (
-	// FullCRDs are the generated ones: schemas, defaults and rules. The API server takes seconds of CPU to load them.
+	// FullCRDs are the generated CRDs: schemas, defaults and rules. The API server takes seconds of CPU to load them.
 	FullCRDs CRDs = iota
 	// LightCRDs have the names, versions, scopes, subresources and printer columns of the generated ones, and a schema that accepts every object. They
 	// are for tests that depend neither on defaults nor on refusals of the API server.
@@ -77,7 +77,7 @@ type Env struct {
 	// Dir has data and logs (Dir/logs/*.log); Stop removes it.
 	Dir string
 
-	// attached: other packages use it as well, and another process started it.
+	// attached means that another process started the control plane and other packages use it.
 	attached bool
 
 	cmd    *exec.Cmd
@@ -175,7 +175,7 @@ func (e *Env) start(program string, o Options) error {
 	return e.use(r)
 }
 
-// use takes the addresses of a control plane that is ready.
+// use sets the addresses of a ready control plane.
 func (e *Env) use(r ready) (err error) {
 	e.Kubeconfig, e.Server, e.Etcd = r.Kubeconfig, r.Server, r.Etcd
 	if e.Config, err = clientcmd.BuildConfigFromFlags("", r.Kubeconfig); err != nil {

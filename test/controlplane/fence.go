@@ -89,7 +89,7 @@ func (w *World) Fence(o client.Object, changes ...func()) {
 	}
 }
 
-// Once waits for events about an object, and fails when one comes more than once; see Fence.
+// Once waits for events about an object, and fails if one occurs more than once; see Fence.
 func (w *World) Once(o client.Object, reasons ...string) {
 	w.T.Helper()
 	for _, reason := range reasons {

@@ -82,7 +82,7 @@ func (e *Env) awaitDiscovery(ctx context.Context, what string, wanted func(group
 		return fmt.Errorf("making client for discovery: %w", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
-		_, all, _ := found.ServerGroupsAndResources() // what is missing is asked for again
+		_, all, _ := found.ServerGroupsAndResources() // the next poll reads missing groups again
 		return slices.ContainsFunc(all, func(l *metav1.APIResourceList) bool {
 			version, err := schema.ParseGroupVersion(l.GroupVersion)
 			return err == nil && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return wanted(version.Group, &r) })

@@ -95,7 +95,7 @@ func (w *World) Eventually(what string, ok func() bool) {
 	w.T.Fatalf("waited %s for %s in vain", WaitTimeout, what)
 }
 
-// ChangeCluster updates a RayCluster, again when somebody else was faster.
+// ChangeCluster updates a RayCluster, and retries after a conflict.
 func (w *World) ChangeCluster(name string, do func(*rayv1.RayCluster)) {
 	w.T.Helper()
 	var err error
@@ -154,8 +154,8 @@ func (w *World) Namespaces() map[string]cache.Config {
 	return map[string]cache.Config{w.Namespace: {}}
 }
 
-// Manager returns a manager for controllers that see the namespace only. Nil for the configuration is that of an
-// administrator; nil for the objects caches all of each kind.
+// Manager returns a manager for controllers that only see the namespace. A nil configuration means an administrator's; nil objects mean
+// that all objects of each kind are cached.
 func (w *World) Manager(config *rest.Config, by map[client.Object]cache.ByObject) ctrl.Manager {
 	w.T.Helper()
 	if config == nil {

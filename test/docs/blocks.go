@@ -37,7 +37,7 @@ func (b Block) Commands() []string {
 	return all
 }
 
-// languages are those of fenced blocks that hold commands.
+// languages are the languages of fenced blocks with commands.
 var languages = []string{"", "sh", "bash", "shell", "console"}
 
 var marker = regexp.MustCompile(`^<!-- (run|not run|not run below): (.+) -->$`)
@@ -58,7 +58,7 @@ func Pages(root string) ([]string, error) {
 	return pages, nil
 }
 
-// Blocks reads the blocks of commands of one page: indented ones, and fenced ones in no language or that of a shell.
+// Blocks reads the blocks of commands of one page: indented blocks, and fenced ones without a language or with that of a shell.
 func Blocks(root, page string) ([]Block, error) {
 	data, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {

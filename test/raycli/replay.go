@@ -22,7 +22,8 @@ import (
 // settle bounds every wait.
 const settle = 3 * time.Minute
 
-// sdk makes requests as Ray's job SDK does: the address with the path appended as it is, the headers of RAY_JOB_HEADERS, and those of Python's requests.
+// sdk makes requests as Ray's job SDK does: with the unchanged path after the address, the headers of RAY_JOB_HEADERS, and the headers of
+// Python's requests.
 type sdk struct {
 	t       *testing.T
 	address string

@@ -10,7 +10,7 @@ const (
 	APIVersion = "4"
 )
 
-// healthy answers for the GCS. The other health checks of Ray are those of the agents, on another port.
+// healthy answers for the GCS. The agents have Ray's other health checks, on another port.
 func healthy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/text; charset=utf-8") // as Ray has it
 	_, _ = w.Write([]byte("success"))

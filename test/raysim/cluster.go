@@ -13,7 +13,7 @@ import (
 
 // Options configure a simulated head. The zero value is usable except for Dir.
 type Options struct {
-	// Dir gets a folder per job with its log and its working directory. Required; made when missing.
+	// Dir gets a folder per job with its log and its working directory. It is required, and created if missing.
 	Dir string
 	// Token, if not empty, is required in every request except the public ones.
 	Token string
@@ -150,7 +150,7 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	// The collections are /api/jobs/ and below /api/serve/ and nothing else: the mux would redirect.
+	// Paths of collections end with a slash. Without it the mux would redirect, so answer 404.
 	case r.URL.Path == "/api/jobs" || r.URL.Path == "/api/serve" || !c.known(r):
 		plain(w, http.StatusNotFound, "404: Not Found")
 	case !c.has(r.Method, r):
@@ -166,7 +166,7 @@ func (c *Cluster) has(method string, r *http.Request) bool {
 	return pattern != ""
 }
 
-// known reports whether there is a handler of any method.
+// known reports whether a handler of any method exists.
 func (c *Cluster) known(r *http.Request) bool {
 	return slices.ContainsFunc([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, func(method string) bool { return c.has(method, r) })
 }

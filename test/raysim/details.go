@@ -62,7 +62,7 @@ type Details struct {
 	DriverExitCode         *int              `json:"driver_exit_code"`
 }
 
-// idLetters are those of generated submission ids: nothing that is easily misread.
+// idLetters are the letters of generated submission ids, without those that are easily misread.
 const idLetters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ123456789"
 
 func newSubmissionID() string {

@@ -83,7 +83,7 @@ func (c *Cluster) newFolder(id string) string {
 
 func (j *job) logPath() string { return filepath.Join(j.dir, "job-driver.log") }
 
-// run takes the job from PENDING to its end.
+// run executes the job from PENDING to its end.
 func (j *job) run(ctx context.Context, s submission) {
 	if s.unfit != nil {
 		j.finish(Failed, ErrorSupervisor, fmt.Sprintf("The supervisor of the job could not be started: %v.", s.unfit), nil)

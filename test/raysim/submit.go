@@ -78,7 +78,7 @@ func decodeSubmission(body []byte) (submission, error) {
 	return s, nil
 }
 
-// set takes over one key of the body.
+// set sets one key of the body.
 func (s *submission) set(key string, value json.RawMessage) (err error) {
 	switch key {
 	case "entrypoint":
@@ -115,7 +115,7 @@ func checkNumber(key string, value json.RawMessage) error {
 	return nil
 }
 
-// stringMap is stricter than decoding to a map of strings, which takes null for "".
+// stringMap is stricter than decoding to a map of strings, which accepts null for "".
 func stringMap(value json.RawMessage) (map[string]string, error) {
 	var raw map[string]*string
 	if err := json.Unmarshal(value, &raw); err != nil {

@@ -34,7 +34,7 @@ func (c *Cluster) tail(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	defer ws.CloseNow() //nolint:errcheck // the connection is given up
-	// Not the request's context, which ends when the connection is taken over. Clients send nothing; reading finds out that they go.
+	// The request's context ends when the connection is hijacked. Clients send nothing; reading detects that they disconnect.
 	base, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	ctx := ws.CloseRead(base)

@@ -51,7 +51,7 @@ func (a *app) remove(now time.Time) {
 	a.again = now.Add(loop)
 }
 
-// apply makes the deployments those of the config.
+// apply replaces the deployments with those of the config.
 func (a *app) apply() {
 	a.route = a.config.route
 	wanted := map[string]*running{}
@@ -133,7 +133,7 @@ func (a *app) derive() (status, message string) {
 	return appRunning, ""
 }
 
-// ingress is the deployment that gets the requests.
+// ingress is the deployment that receives the requests.
 func (a *app) ingress() *running {
 	if len(a.deployments) == 0 {
 		return nil

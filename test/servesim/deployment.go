@@ -55,7 +55,7 @@ type replica struct {
 
 func (r *replica) runs(now time.Time) bool { return r.stopping.IsZero() && !r.ready.After(now) }
 
-// update takes a config over.
+// update applies a config.
 func (d *running) update(c deployment, code string) {
 	if d.code != code {
 		d.complete = false
@@ -104,7 +104,7 @@ func (d *running) current() []*replica {
 	return out
 }
 
-// add starts a replica on the node that has the fewest; a head gets some only when it is alone.
+// add starts a replica on the node with the fewest; a head gets some only if it is the only node.
 func (d *running) add(p *pass, app string) {
 	nodes := slices.DeleteFunc(slices.Collect(maps.Values(p.nodes)), func(n Node) bool { return n.Leaving })
 	if slices.ContainsFunc(nodes, func(n Node) bool { return !n.Head }) {

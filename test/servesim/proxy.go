@@ -44,7 +44,7 @@ func (s *Serve) location() string {
 	return s.options.ProxyLocation
 }
 
-// placeProxies makes proxies where they belong and drains those that are needed no more.
+// placeProxies adds the required proxies and drains those that are no longer needed.
 func (s *Serve) placeProxies(p *pass) {
 	wanted := map[string]bool{}
 	location := s.location()
@@ -144,7 +144,7 @@ func (s *Serve) Proxy(node string) http.Handler {
 		case answer == nil:
 			plain(w, http.StatusServiceUnavailable, "No replica of the application is available.")
 		default:
-			body, _ := io.ReadAll(io.LimitReader(r.Body, echoLimit)) // what came of it is echoed
+			body, _ := io.ReadAll(io.LimitReader(r.Body, echoLimit)) // the part that arrived is echoed
 			answer["method"], answer["path"], answer["query"], answer["body"], answer["proxy"] = r.Method, path, r.URL.RawQuery, string(body), node
 			writeJSON(w, answer)
 		}

@@ -17,14 +17,14 @@ type Node struct {
 
 // Options configure a Serve. The zero value is usable except for Nodes.
 type Options struct {
-	// Nodes are those that are alive. Required; called with the Serve locked.
+	// Nodes returns the nodes that are alive. Required; called with the Serve locked.
 	Nodes func() []Node
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Build is how long an application is built, Start how long a replica starts, Drain how long a proxy without replicas stays at least;
 	// 0 means 1 s, 500 ms and 30 s, which is Ray's own for the last.
 	Build, Start, Drain time.Duration
-	// Changed is called, from a goroutine of its own, after the answer of a proxy to a health check may have changed; nil is allowed.
+	// Changed is called, in its own goroutine, after the answer of a proxy to a health check may have changed; nil is allowed.
 	Changed func()
 }
 
@@ -116,7 +116,7 @@ type pass struct {
 	capacity   *float64
 }
 
-// due reports whether t is past; else the pass comes again at t.
+// due reports whether t is past; otherwise it schedules the next pass at t.
 func (p *pass) due(t time.Time) bool {
 	if !t.After(p.now) {
 		return true
@@ -158,7 +158,7 @@ func (s *Serve) advance() {
 	s.health = health
 }
 
-// schedule comes back when the next thing is due.
+// schedule starts a timer for the next due change.
 func (s *Serve) schedule(p *pass) {
 	if s.timer != nil {
 		s.timer.Stop()

@@ -63,7 +63,7 @@ func measure(ctx context.Context, o options) error {
 func watch(ctx context.Context, p *product.Product, ns string, o options, from int) (usage, error) {
 	stop := changes(ctx, p, ns, o, from)
 	select {
-	case <-time.After(2 * time.Second): // what has just been opened comes to rest
+	case <-time.After(2 * time.Second): // lets new pages settle
 	case <-ctx.Done():
 	}
 	begin, first := time.Now(), 0.0
@@ -89,7 +89,7 @@ func watch(ctx context.Context, p *product.Product, ns string, o options, from i
 	return u, err
 }
 
-// pages are those that are open.
+// pages are the open pages.
 type pages struct {
 	tabs    []*browser.Page
 	cancel  context.CancelFunc

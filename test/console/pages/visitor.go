@@ -23,7 +23,7 @@ func newVisitor(base string, cookies []*http.Cookie, arrived *atomic.Int64) *vis
 	return &visitor{http: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 6}}, cookies: cookies, base: base, arrived: arrived}
 }
 
-// open sends the requests, and reads those that are watches until ctx ends.
+// open sends the requests, and reads watches until ctx ends.
 func (v *visitor) open(ctx context.Context, paths []string) error {
 	for _, path := range paths {
 		resp, err := v.get(ctx, path)

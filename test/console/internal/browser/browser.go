@@ -66,7 +66,7 @@ func (b *Browser) Stop() {
 	}
 }
 
-// Version is that of Chromium.
+// Version is the version of Chromium.
 func (b *Browser) Version() string {
 	version, err := chromedp.CallBrowser(b.ctx, cdpbrowser.GetVersion, cdp.Empty{})
 	if err != nil {

@@ -211,7 +211,8 @@ func (p *Page) Press(keys ...string) error {
 	return nil
 }
 
-// press sends a key with its text in one event, so that a page that handles the key keeps the text from being typed, as it does in a browser with a keyboard.
+// press sends a key with its text in one event, so that a page that handles the key prevents the text from being typed, as with a real
+// keyboard.
 func (p *Page) press(r rune) error {
 	events := kb.Encode(r)
 	down, up := *events[0], *events[len(events)-1]

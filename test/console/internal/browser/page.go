@@ -32,17 +32,17 @@ type Options struct {
 	Dark bool
 }
 
-// Page is a tab of a profile of its own, with no cookies at first.
+// Page is a tab with its own profile, without cookies at first.
 type Page struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	problems []string // what the console has of errors
-	network  []string // what the console has of answers that are errors
+	problems []string // errors in the console
+	network  []string // error answers in the console
 	urls     []string
 	open     map[network.RequestID]string
-	paused   func(fetch.RequestID) // answers what is intercepted
+	paused   func(fetch.RequestID) // answers intercepted requests
 }
 
 // Open opens an empty page. Close ends it.
@@ -245,7 +245,7 @@ func (p *Page) Media(dark bool) error {
 	return do(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: media(dark)})
 }
 
-// Size is the size of the window in CSS pixels. Narrow ones are those of phones.
+// Size sets the size of the window in CSS pixels. Narrow sizes are those of phones.
 func (p *Page) Size(width, height int64) error {
 	return do(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600})
 }
