@@ -23,22 +23,22 @@ import (
 // defaultPort is the gRPC port of the gateway.
 const defaultPort = "8887"
 
-// Config says where the gateway is and who calls. Address is required.
+// Config is the address of the gateway and the credentials of the caller. Address is required.
 type Config struct {
-	// Address is HOST or HOST:PORT; the port is 8887 when it is left out. In front of it may stand https:// or http://, where the latter means a
-	// connection in the clear. Without either it is TLS, but in the clear to a loopback address.
+	// Address is HOST or HOST:PORT; the default port is 8887. It may begin with https:// or http://; http:// means a plaintext connection.
+	// Without either, connections use TLS, except those to a loopback address.
 	Address string
-	// TLS says whom to trust and, for gateways that ask for one, which certificate to show. Nil means the system's authorities.
+	// TLS has the trusted authorities and, for gateways that require one, the client certificate. Nil means the system's authorities.
 	TLS *tls.Config
 	// Token is sent with each call. Nil sends none.
 	Token TokenSource
-	// AllowPlaintextToken lets tokens travel in the clear beyond loopback, which is refused without it.
+	// AllowPlaintextToken allows tokens on plaintext connections beyond loopback, which are refused otherwise.
 	AllowPlaintextToken bool
-	// UserAgent begins with the name of the program; the gateway takes it as field manager where none is given. Empty means raygate-go.
+	// UserAgent begins with the name of the program; the gateway uses it as the default field manager. Empty means raygate-go.
 	UserAgent string
 	// Retries is how often a call that failed for a while is tried again: 5 when 0, never when negative.
 	Retries int
-	// OnWarning gets the warnings of the gateway and of Kubernetes about calls that succeeded. Nil drops them.
+	// OnWarning gets the warnings of the gateway and of Kubernetes about successful calls. Nil drops them.
 	OnWarning func(text string)
 	// DialOptions are added, for interceptors, proxies and the like.
 	DialOptions []grpc.DialOption
@@ -52,10 +52,10 @@ type Client struct {
 	clock clock.Clock
 }
 
-// maxAnswer is the longest answer in bytes: gateways of before pages were bounded in bytes answer with 1000 objects, however long they are.
+// maxAnswer is the largest answer in bytes. Old gateways, which do not limit pages in bytes, return 1000 objects of any size.
 const maxAnswer = 256 << 20
 
-// Dial prepares a connection, which is made with the first call. The error is about the Config alone.
+// Dial prepares a connection, which the first call opens. An error is about the Config only.
 func Dial(c Config) (*Client, error) {
 	host, plaintext, err := parseAddress(c.Address)
 	if err != nil {
@@ -80,7 +80,7 @@ func Dial(c Config) (*Client, error) {
 	}
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport), grpc.WithUserAgent(c.UserAgent),
-		// So that a watch notices a gateway that is gone without a word.
+		// A watch must notice when the gateway disappears silently.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithChainUnaryInterceptor(retry(retries, c.Clock), warn(c.OnWarning)),
@@ -136,7 +136,7 @@ func parseAddress(address string) (host string, plaintext bool, err error) {
 	return "", false, fmt.Errorf("%q: unknown scheme %q, use https or http", address, scheme)
 }
 
-// isHost takes addresses, and names with the letters that names have; whether there is such a host shows in time.
+// isHost accepts addresses, and names with valid letters; it does not check whether the host exists.
 func isHost(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true

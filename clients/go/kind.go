@@ -19,12 +19,12 @@ import (
 
 // Kind is a kind of resource that the gateway serves.
 type Kind struct {
-	// Name is that of the custom resource, as in RayCluster.
+	// Name is the name of the custom resource's kind, as in RayCluster.
 	Name string
 
 	message protoreflect.MessageType
 	service protoreflect.ServiceDescriptor
-	// noun is the kind in the names of methods, body the field of requests that holds the object.
+	// noun is the kind in the names of methods, body the field of requests with the object.
 	noun string
 	body protoreflect.Name
 }
@@ -64,7 +64,7 @@ func (k *Kind) method(verb string) protoreflect.MethodDescriptor {
 	return k.service.Methods().ByName(protoreflect.Name(name))
 }
 
-// fieldOf returns the field of a message that holds an object.
+// fieldOf returns the field of a message that has an object as its value.
 func fieldOf(in, object protoreflect.MessageDescriptor) protoreflect.FieldDescriptor {
 	for i := range in.Fields().Len() {
 		if fd := in.Fields().Get(i); fd.Message() != nil && fd.Message().FullName() == object.FullName() {
@@ -104,7 +104,7 @@ func request(m protoreflect.MethodDescriptor, values fields) proto.Message {
 	return req.Interface()
 }
 
-// fieldValue is a value as a field holds it; an invalid one for what is left out.
+// fieldValue converts a value for a field; it returns an invalid value if the field is to be left out.
 func fieldValue(value any) protoreflect.Value {
 	switch v := value.(type) {
 	case *int32:

@@ -13,18 +13,18 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// Identity is what a kubeconfig says of its user.
+// Identity is the identity of a user in a kubeconfig.
 type Identity struct {
-	// Token of the user, from a token, a file or a credential plugin. It is empty for a user who has none.
+	// Token is the token of the user, from a token, a file or a credential plugin. It is empty for a user without a token.
 	Token TokenSource
-	// Certificate is the user's client certificate, for gateways that ask for one; nil when the user has none.
+	// Certificate is the user's client certificate, for gateways that require one; nil if the user has none.
 	Certificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
 	// Namespace of the context; default when it names none.
 	Namespace string
 }
 
-// Kubeconfig reads the user of a kubeconfig. An empty path means what kubectl reads, an empty contextName the current context. Tokens are asked
-// for when they are needed and refreshed as kubectl does. The server that the kubeconfig names is the Kubernetes API server and is not used.
+// Kubeconfig reads the user of a kubeconfig. An empty path means kubectl's files, an empty contextName the current context. Tokens are
+// requested when needed and refreshed as kubectl does. The server in the kubeconfig is the Kubernetes API server and is not used.
 func Kubeconfig(path, contextName string) (*Identity, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = path
@@ -51,7 +51,7 @@ func IdentityOf(cfg *rest.Config) (*Identity, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the user of the kubeconfig: %w", err)
 	}
-	// Wrapped as a connection to the API server would be; what is sent is kept and not sent.
+	// Wrap the transport as for a connection to the API server; headerOnly records the headers and sends nothing.
 	wrapped, err := transport.HTTPWrappersForConfig(conf, headerOnly{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the user of the kubeconfig: %w", err)

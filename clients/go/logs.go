@@ -11,20 +11,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// LogOptions of a log.
+// LogOptions are the options for reading a log.
 type LogOptions struct {
-	// Follow goes on until the log has ended.
+	// Follow keeps reading until the log has ended.
 	Follow bool
-	// Tail begins with so many last lines; nil begins at Offset.
+	// Tail starts with this number of last lines; nil starts at Offset.
 	Tail *int32
-	// Offset is where to begin, in bytes.
+	// Offset is the position to start at, in bytes.
 	Offset int64
-	// Source of a RayJob's log: driver (also when empty) or submitter.
+	// Source is the source of a RayJob's log: driver (the default) or submitter.
 	Source string
 }
 
-// JobLogs returns the log of the present attempt of a RayJob, in parts that may begin and end within a line. When the stream ends too early another one
-// goes on behind the last part. The error has the code FailedPrecondition and the reason JOB_NOT_STARTED while there is no log yet.
+// JobLogs returns the log of the current attempt of a RayJob in parts, which may begin and end within a line. If the stream breaks, JobLogs
+// opens another one and continues after the last part. While there is no log yet, the error has the code FailedPrecondition and the reason
+// JOB_NOT_STARTED.
 func (c *Client) JobLogs(ctx context.Context, namespace, name string, o LogOptions) iter.Seq2[[]byte, error] {
 	return c.logs(ctx, JobKind.service.Methods().ByName("GetJobLogs"), fields{"namespace": namespace, "name": name, "source": o.Source}, o)
 }

@@ -12,8 +12,8 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// Messages calls the methods of one kind in one namespace with messages: for programs that do not know the kind until they run. [Resource] does the
-// same with the types of api/ray/v1.
+// Messages calls the methods of one kind in one namespace with messages: for programs that only know the kind at run time. [Resource] does
+// the same with the types of api/ray/v1.
 type Messages struct {
 	client    *Client
 	kind      *Kind
@@ -51,7 +51,7 @@ type UpdateOptions struct {
 // ReplaceOptions of a replacement.
 type ReplaceOptions struct {
 	WriteOptions
-	// AllowOverwrite replaces whatever is there, without a resourceVersion.
+	// AllowOverwrite replaces any stored version, without a resourceVersion.
 	AllowOverwrite bool
 }
 
@@ -60,19 +60,19 @@ type ApplyOptions struct {
 	WriteOptions
 	// FieldManager names the owner of the fields. Empty means the first word of the user agent.
 	FieldManager string
-	// Force takes fields over from other owners.
+	// Force takes over fields from other owners.
 	Force bool
 }
 
 // DeleteOptions of a deletion.
 type DeleteOptions struct {
-	// UID that the object must have; empty means any, and then an answer that was lost is not asked for again.
+	// UID is the uid that the object must have. Empty means any, and then a request whose answer was lost is not retried.
 	UID string
 	// ETag is the resourceVersion that the object must still have; empty means any.
 	ETag string
 	// Propagation is BACKGROUND (also when empty), FOREGROUND or ORPHAN.
 	Propagation string
-	// AllowMissing makes it no error that there is no such object.
+	// AllowMissing makes the deletion of a missing object succeed.
 	AllowMissing bool
 	// ValidateOnly does everything but the deletion.
 	ValidateOnly bool
@@ -86,9 +86,9 @@ type ListOptions struct {
 	Filter string
 	// OrderBy is name, createTime or state, each with ` desc`; empty means by namespace and name.
 	OrderBy string
-	// Basic gets metadata, status and the few fields of the spec that lists show.
+	// Basic requests metadata, status and the few fields of the spec that lists show.
 	Basic bool
-	// PageSize is how many objects are asked for at once: 500 when 0, at most 1000.
+	// PageSize is the number of objects per request: 500 if 0, at most 1000.
 	PageSize int32
 }
 
@@ -115,7 +115,7 @@ func (m *Messages) Create(ctx context.Context, object proto.Message, o CreateOpt
 	return m.one(ctx, "Create", fields{m.kind.body: object, "request_id": o.RequestID, "validate_only": o.ValidateOnly})
 }
 
-// Get returns an object. The error has the code NotFound when there is none.
+// Get returns an object. The error has the code NotFound if there is none.
 func (m *Messages) Get(ctx context.Context, name string) (proto.Message, error) {
 	return m.one(ctx, "Get", fields{"name": name})
 }
@@ -133,15 +133,15 @@ func (m *Messages) Replace(ctx context.Context, name string, object proto.Messag
 	return m.one(ctx, "Replace", fields{"name": name, m.kind.body: object, "etag": o.ETag, "allow_overwrite": o.AllowOverwrite, "validate_only": o.ValidateOnly})
 }
 
-// Apply applies the fields that object sets, and no others, by server-side apply. It creates the object when there is none.
+// Apply applies only the fields that object sets, by server-side apply. It creates the object if there is none.
 func (m *Messages) Apply(ctx context.Context, name string, object proto.Message, o ApplyOptions) (proto.Message, error) {
 	return m.one(ctx, "Apply", fields{
 		"name": name, m.kind.body: object, "field_manager": o.FieldManager, "force": o.Force, "etag": o.ETag, "validate_only": o.ValidateOnly,
 	})
 }
 
-// Delete asks for the deletion of an object and does not wait for its end; Wait does. It returns the uid of the object; an empty one says that there
-// was none, which AllowMissing allows.
+// Delete requests the deletion of an object and does not wait for its end; Wait does. It returns the uid of the object. An empty uid means
+// that there was no object, which AllowMissing allows.
 func (m *Messages) Delete(ctx context.Context, name string, o DeleteOptions) (uid string, err error) {
 	resp, err := m.kind.call(ctx, m.client.conn, "Delete", fields{
 		"namespace": m.namespace, "name": name, "uid": o.UID, "etag": o.ETag, "propagation": o.Propagation, "allow_missing": o.AllowMissing, "validate_only": o.ValidateOnly,
@@ -152,7 +152,7 @@ func (m *Messages) Delete(ctx context.Context, name string, o DeleteOptions) (ui
 	return resp.Interface().(interface{ GetUid() string }).GetUid(), nil
 }
 
-// Scale changes the size of a worker group. Kinds without worker groups of their own are ErrNoSuchMethod.
+// Scale changes the size of a worker group. Kinds without their own worker groups return ErrNoSuchMethod.
 func (m *Messages) Scale(ctx context.Context, name string, o ScaleOptions) (proto.Message, error) {
 	return m.one(ctx, "Scale", fields{
 		"name": name, "worker_group": o.Group, "replicas": o.Replicas, "min_replicas": o.MinReplicas, "max_replicas": o.MaxReplicas,
@@ -170,7 +170,7 @@ func (m *Messages) Resume(ctx context.Context, name string, o WriteOptions) (pro
 	return m.one(ctx, "Resume", fields{"name": name, "etag": o.ETag, "validate_only": o.ValidateOnly})
 }
 
-// Stop asks Ray to stop the Ray job of a RayJob and does not wait until it has; the object stays. Other kinds are ErrNoSuchMethod.
+// Stop requests the stop of the Ray job of a RayJob without waiting for its end; the object stays. Other kinds return ErrNoSuchMethod.
 func (m *Messages) Stop(ctx context.Context, name string) (proto.Message, error) {
 	return m.one(ctx, "Stop", fields{"name": name})
 }
@@ -191,9 +191,9 @@ const (
 	reasonWaitTimeout = "WAIT_TIMEOUT"
 )
 
-// Wait returns once an object is in a state: ready, complete, suspended, deleted, or condition=Type[=Status]. The last version seen is returned, nil when
-// the object was deleted already. The error has the code DeadlineExceeded when timeout has passed, and FailedPrecondition when the state cannot be
-// reached any more. A timeout of 0 means no limit but that of ctx.
+// Wait returns once an object is in a state: ready, complete, suspended, deleted, or condition=Type[=Status]. It returns the last version
+// seen, or nil if the object was already deleted. The error has the code DeadlineExceeded when timeout has passed, and FailedPrecondition
+// when the state can no longer be reached. A timeout of 0 means no limit except that of ctx.
 func (m *Messages) Wait(ctx context.Context, name, state string, timeout time.Duration) (proto.Message, error) {
 	deadline := m.client.clock.Now().Add(timeout)
 	for {
@@ -209,7 +209,7 @@ func (m *Messages) Wait(ctx context.Context, name, state string, timeout time.Du
 	}
 }
 
-// Events returns what happened to an object, newest first, and with children to what it owns; at most 1000.
+// Events returns the events of an object, newest first, at most 1000. With children it includes those of dependent objects.
 func (m *Messages) Events(ctx context.Context, name string, children bool) ([]*raygatev2.Event, error) {
 	resp, err := m.kind.call(ctx, m.client.conn, "ListEvents", fields{"namespace": m.namespace, "name": name, "include_children": children, "page_size": int32(1000)})
 	if err != nil {
@@ -218,14 +218,14 @@ func (m *Messages) Events(ctx context.Context, name string, children bool) ([]*r
 	return resp.Interface().(interface{ GetEvents() []*raygatev2.Event }).GetEvents(), nil
 }
 
-// Diagnosis says whether an object is ready, and why not.
+// Diagnosis reports whether an object is ready, and why not.
 type Diagnosis struct {
 	Ready bool
 	// Findings are the most decisive first; empty when nothing is wrong.
 	Findings []*raygatev2.Finding
 }
 
-// Diagnose says why an object is not ready. Kinds that the gateway does not diagnose are ErrNoSuchMethod.
+// Diagnose returns the reasons why an object is not ready. Kinds without diagnosis return ErrNoSuchMethod.
 func (m *Messages) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 	resp, err := m.kind.call(ctx, m.client.conn, "Diagnose", fields{"namespace": m.namespace, "name": name})
 	if err != nil {
@@ -238,10 +238,10 @@ func (m *Messages) Diagnose(ctx context.Context, name string) (*Diagnosis, error
 	return &Diagnosis{Ready: found.GetReady(), Findings: found.GetFindings()}, nil
 }
 
-// defaultPage is how many objects a list asks for at once.
+// defaultPage is the number of objects per request of a list.
 const defaultPage = 500
 
-// List returns the objects page by page, as they are asked for. The first error ends it.
+// List returns the objects. It requests each page when it is needed. The first error ends it.
 func (m *Messages) List(ctx context.Context, o ListOptions) iter.Seq2[proto.Message, error] {
 	view := "FULL"
 	if o.Basic {

@@ -12,19 +12,19 @@ import (
 // ErrNoSuchMethod is wrapped by the error of a verb that a kind does not have.
 var ErrNoSuchMethod = errors.New("the kind has no such method")
 
-// Problem is what an error of the gateway says.
+// Problem is the content of an error of the gateway.
 type Problem struct {
 	Code codes.Code
 	// Reason is a word for programs, such as NOT_FOUND or QUOTA_EXCEEDED; empty when the error is not the gateway's.
 	Reason  string
 	Message string
-	// Violations are all that is wrong with the request, in the order of the object.
+	// Violations are all problems of the request, in the order of the object's fields.
 	Violations []Violation
-	// Preconditions say what state things are not in.
+	// Preconditions are the states that the call requires and that are not met.
 	Preconditions []string
-	// RetryAfter is when trying again makes sense; zero when the gateway does not say.
+	// RetryAfter is how long to wait before a retry; zero if the gateway does not say.
 	RetryAfter time.Duration
-	// RequestID is for those who look into the gateway's log.
+	// RequestID identifies the request in the gateway's log.
 	RequestID string
 }
 
@@ -32,17 +32,17 @@ type Problem struct {
 type Violation struct {
 	// Field is the JSON path; empty for the request as a whole.
 	Field string
-	// Description says what is wrong and what would be right.
+	// Description describes the problem and a remedy.
 	Description string
 	// Rule is the id of the rule, as in docs/validation.md.
 	Rule string
 }
 
-// domain is that of the gateway's errors.
+// domain is the domain of the gateway's errors.
 const domain = "raygate.io"
 
-// ProblemOf takes an error apart. It never returns nil; an error that no server made has the code Unknown, or that of an ended context. What was
-// wrapped around the server's words is not in the Message.
+// ProblemOf converts an error. It never returns nil. An error that does not come from a server has the code Unknown, or that of an ended
+// context. Message does not contain text that wraps the server's message.
 func ProblemOf(err error) *Problem {
 	var st *status.Status
 	if said, ok := errors.AsType[interface {

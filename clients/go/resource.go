@@ -42,7 +42,7 @@ func resourceOf[T convert.Object, M proto.Message](c *Client, kind *Kind, namesp
 	return &Resource[T, M]{messages: c.Messages(kind, namespace), pair: pair}
 }
 
-// typed converts what a call returned.
+// typed converts the result of a call.
 func (r *Resource[T, M]) typed(m proto.Message, err error) (T, error) {
 	var none T
 	if m == nil || err != nil {
@@ -60,7 +60,7 @@ func (r *Resource[T, M]) Create(ctx context.Context, object T, o CreateOptions) 
 	return r.typed(r.messages.Create(ctx, m, o))
 }
 
-// Get returns an object. The error has the code NotFound when there is none.
+// Get returns an object. The error has the code NotFound if there is none.
 func (r *Resource[T, M]) Get(ctx context.Context, name string) (T, error) {
 	return r.typed(r.messages.Get(ctx, name))
 }
@@ -77,7 +77,7 @@ func (r *Resource[T, M]) Update(ctx context.Context, object T, o UpdateOptions) 
 	return r.typed(r.messages.Update(ctx, object.GetName(), m, o))
 }
 
-// Replace replaces the object of that name by one that was read and changed: its resourceVersion must still be that of the object.
+// Replace replaces the object of that name with a changed version: its resourceVersion must still be that of the stored object.
 func (r *Resource[T, M]) Replace(ctx context.Context, object T, o ReplaceOptions) (T, error) {
 	m, err := r.pair.Message(object)
 	if err != nil {
@@ -86,13 +86,13 @@ func (r *Resource[T, M]) Replace(ctx context.Context, object T, o ReplaceOptions
 	return r.typed(r.messages.Replace(ctx, object.GetName(), m, o))
 }
 
-// Apply applies the fields that the message sets, and no others. It takes a message because the Go types of custom resources cannot leave out some of
+// Apply applies only the fields that the message sets. It takes a message because the Go types of custom resources cannot leave out some of
 // their fields, which would then be owned too.
 func (r *Resource[T, M]) Apply(ctx context.Context, name string, object M, o ApplyOptions) (T, error) {
 	return r.typed(r.messages.Apply(ctx, name, object, o))
 }
 
-// Delete asks for the deletion of an object and does not wait for its end; Wait does. It returns the object's uid.
+// Delete requests the deletion of an object and does not wait for its end; Wait does. It returns the object's uid.
 func (r *Resource[T, M]) Delete(ctx context.Context, name string, o DeleteOptions) (uid string, err error) {
 	return r.messages.Delete(ctx, name, o)
 }
@@ -117,17 +117,17 @@ func (r *Resource[T, M]) Wait(ctx context.Context, name, state string, timeout t
 	return r.typed(r.messages.Wait(ctx, name, state, timeout))
 }
 
-// Events returns what happened to an object, newest first, and with children to what it owns.
+// Events returns the events of an object, newest first. With children it includes those of dependent objects.
 func (r *Resource[T, M]) Events(ctx context.Context, name string, children bool) ([]*raygatev2.Event, error) {
 	return r.messages.Events(ctx, name, children)
 }
 
-// Diagnose says why an object is not ready.
+// Diagnose returns the reasons why an object is not ready.
 func (r *Resource[T, M]) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
 	return r.messages.Diagnose(ctx, name)
 }
 
-// List returns the objects page by page, as they are asked for. The first error ends it.
+// List returns the objects. It requests each page when it is needed. The first error ends it.
 func (r *Resource[T, M]) List(ctx context.Context, o ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for m, err := range r.messages.List(ctx, o) {

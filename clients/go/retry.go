@@ -27,8 +27,8 @@ func newBackoff(steps int) wait.Backoff {
 // repeatable are the verbs that leave things the same when they are done twice.
 var repeatable = []string{"Get", "List", "Wait", "Diagnose", "Update", "Replace", "Apply", "Suspend", "Resume", "Scale", "Stop"}
 
-// retry tries calls again that failed for a while. A request with an empty request_id gets one, so that a create whose answer was lost returns the
-// object first created.
+// retry repeats calls after temporary failures. It fills in an empty request_id, so that the retry of a create returns the object that the
+// first attempt created.
 func retry(retries int, clk clock.Clock) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, resp any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if m, ok := req.(proto.Message); ok {
@@ -59,7 +59,7 @@ func withRequestID(req proto.Message) proto.Message {
 	return req
 }
 
-// mayRetry tells whether a call that failed may be made again.
+// mayRetry reports whether a failed call may be repeated.
 func mayRetry(p *Problem, method string, req any) bool {
 	switch p.Code {
 	case codes.ResourceExhausted:
@@ -70,7 +70,7 @@ func mayRetry(p *Problem, method string, req any) bool {
 	return false
 }
 
-// isRepeatable tells whether a call whose answer was lost may be made again.
+// isRepeatable reports whether a call whose answer was lost may be repeated.
 func isRepeatable(method string, req any) bool {
 	verb := method[strings.LastIndexByte(method, '/')+1:]
 	for _, prefix := range repeatable {
@@ -85,7 +85,7 @@ func isRepeatable(method string, req any) bool {
 	if create, ok := m.(*raygatev2.CreateSubmissionRequest); ok {
 		return create.GetSubmission().GetSubmissionId() != "" // Ray takes an id once
 	}
-	// What has an id is done once; a deletion by name alone might hit an object that was made since.
+	// Requests with an id are idempotent. A deletion by name alone is not: it could delete an object created later.
 	for _, id := range []protoreflect.Name{"request_id", "uid"} {
 		if fd := m.ProtoReflect().Descriptor().Fields().ByName(id); fd != nil && m.ProtoReflect().Has(fd) {
 			return true

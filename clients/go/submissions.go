@@ -24,7 +24,7 @@ func (c *Client) Submissions(namespace, cluster string) *Submissions {
 	return &Submissions{client: c, service: raygatev2.NewSubmissionServiceClient(c.conn), namespace: namespace, cluster: cluster}
 }
 
-// Create submits a job. One without an id gets one, so that it is submitted once however often it has to be tried.
+// Create submits a job. It fills in an empty id, so that retries submit the job only once.
 func (s *Submissions) Create(ctx context.Context, job *raygatev2.Submission) (*raygatev2.Submission, error) {
 	own := job.GetSubmissionId() == ""
 	if own {
@@ -32,7 +32,7 @@ func (s *Submissions) Create(ctx context.Context, job *raygatev2.Submission) (*r
 		job.SubmissionId = "raysubmit_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
 	}
 	resp, err := s.service.CreateSubmission(ctx, &raygatev2.CreateSubmissionRequest{Namespace: s.namespace, Cluster: s.cluster, Submission: job})
-	if own && ProblemOf(err).Code == codes.AlreadyExists { // by a try whose answer was lost
+	if own && ProblemOf(err).Code == codes.AlreadyExists { // by an attempt whose answer was lost
 		return s.Get(ctx, job.GetSubmissionId())
 	}
 	return resp.GetSubmission(), err
@@ -44,7 +44,7 @@ func (s *Submissions) Get(ctx context.Context, id string) (*raygatev2.Submission
 	return resp.GetSubmission(), err
 }
 
-// Stop asks Ray to stop a job and does not wait until it has.
+// Stop requests the stop of a job without waiting for its end.
 func (s *Submissions) Stop(ctx context.Context, id string) (*raygatev2.Submission, error) {
 	resp, err := s.service.StopSubmission(ctx, &raygatev2.StopSubmissionRequest{Namespace: s.namespace, Cluster: s.cluster, SubmissionId: id})
 	return resp.GetSubmission(), err
@@ -56,7 +56,7 @@ func (s *Submissions) Delete(ctx context.Context, id string) error {
 	return err
 }
 
-// List returns the jobs, the newest first, page by page, as they are asked for. The first error ends it.
+// List returns the jobs, the newest first. It requests each page when it is needed. The first error ends it.
 func (s *Submissions) List(ctx context.Context) iter.Seq2[*raygatev2.Submission, error] {
 	return func(yield func(*raygatev2.Submission, error) bool) {
 		for token := ""; ; {

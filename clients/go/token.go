@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// TokenSource returns the bearer token for a call; it is asked for each one and has to cache what is expensive. An empty token sends none.
+// TokenSource returns the bearer token for a call. It is called for each call, so it must cache expensive tokens. An empty token sends
+// none.
 type TokenSource func(ctx context.Context) (string, error)
 
 // serviceAccountToken is where Kubernetes mounts the token of a Pod's ServiceAccount.
@@ -19,7 +20,7 @@ func StaticToken(token string) TokenSource {
 	return func(context.Context) (string, error) { return token, nil }
 }
 
-// TokenFile reads a token from a file at each call, so that one that is replaced is seen.
+// TokenFile reads a token from a file at each call, so that it uses a replaced token.
 func TokenFile(path string) TokenSource {
 	return func(context.Context) (string, error) {
 		data, err := os.ReadFile(path)
@@ -36,14 +37,14 @@ func ServiceAccountToken() TokenSource { return TokenFile(serviceAccountToken) }
 // Names of the variables that ConfigFromEnvironment reads.
 const (
 	EnvServer               = "RAYGATE_SERVER"
-	EnvLocalServer          = "RAYGATE_GRPC" // what the settings of a local cluster set
+	EnvLocalServer          = "RAYGATE_GRPC" // set by the settings of a local cluster
 	EnvToken                = "RAYGATE_TOKEN"
 	EnvTokenFile            = "RAYGATE_TOKEN_FILE"
 	EnvCertificateAuthority = "RAYGATE_CERTIFICATE_AUTHORITY"
 )
 
-// ConfigFromEnvironment makes a Config of the variables named above; getenv is os.Getenv. Inside a Pod the ServiceAccount's token is taken when no other
-// is given.
+// ConfigFromEnvironment makes a Config from the variables named above; getenv is os.Getenv. Inside a Pod the ServiceAccount's token is the
+// default.
 func ConfigFromEnvironment(getenv func(string) string) (Config, error) {
 	c := Config{Address: getenv(EnvServer)}
 	if c.Address == "" {

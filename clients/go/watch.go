@@ -19,11 +19,11 @@ const (
 	Added    = "ADDED"
 	Modified = "MODIFIED"
 	Deleted  = "DELETED"
-	// Synced says that all objects there were have been sent, or, after a new connection, that nothing was missed.
+	// Synced means that all existing objects have been sent, or, after a reconnect, that no change was missed.
 	Synced = "SYNCED"
-	// Heartbeat says that nothing happened.
+	// Heartbeat means that nothing has changed.
 	Heartbeat = "HEARTBEAT"
-	// Reset says that changes may have been missed: forget everything, Added events for all objects follow.
+	// Reset means that changes may have been missed: discard all state; Added events for all objects follow.
 	Reset = "RESET"
 )
 
@@ -32,7 +32,7 @@ type Event[T any] struct {
 	Type string
 	// Object of Added, Modified and Deleted; the last version of a deleted one.
 	Object T
-	// Token with which another watch goes on behind this event.
+	// Token resumes a watch after this event.
 	Token string
 	// Stale is how long the gateway has had no contact with the Kubernetes API server, in a Heartbeat.
 	Stale time.Duration
@@ -54,8 +54,9 @@ type WatchOptions struct {
 	OnReconnect func(err error)
 }
 
-// Watch returns the objects there are and then each change of them, until ctx ends or the loop is left. When the stream ends, by the gateway's going
-// away, its age or a slow reader, another goes on behind the last event. An error ends the watch: the last pair holds it.
+// Watch returns the existing objects and then each change, until ctx ends or the loop is left. If the stream ends because of a gateway
+// shutdown, its age or a slow reader, Watch opens another one and continues after the last event. An error ends the watch and is in the
+// last pair.
 func (m *Messages) Watch(ctx context.Context, o WatchOptions) iter.Seq2[Event[proto.Message], error] {
 	return func(yield func(Event[proto.Message], error) bool) {
 		w := &watch{m: m, o: o, token: o.ResumeToken, yield: yield}
@@ -65,7 +66,7 @@ func (m *Messages) Watch(ctx context.Context, o WatchOptions) iter.Seq2[Event[pr
 	}
 }
 
-// errLeft ends a watch whose loop was left.
+// errLeft ends a watch after the caller has left the loop.
 var errLeft = errors.New("the loop was left")
 
 type watch struct {
@@ -73,7 +74,7 @@ type watch struct {
 	o     WatchOptions
 	token string
 	yield func(Event[proto.Message], error) bool
-	// seen is set by the first message of a stream, begun by that of the first stream.
+	// seen is set by the first message of a stream, begun by the first message of the first stream.
 	seen, begun bool
 }
 
@@ -94,7 +95,7 @@ func (w *watch) run(ctx context.Context) error {
 		p := ProblemOf(err)
 		switch {
 		case w.token != "" && slices.ContainsFunc(p.Violations, func(v Violation) bool { return v.Field == "resume_token" }):
-			// Another gateway's, or one that is no more. What was missed is not known.
+			// The token is from another gateway or has expired. Missed changes are unknown.
 			w.token = ""
 			if !w.yield(Event[proto.Message]{Type: Reset}, nil) {
 				return nil
@@ -111,7 +112,7 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// passes tells whether the end of a stream is not the end of the watch.
+// passes reports whether the watch continues after this end of a stream.
 func passes(p *Problem, err error) bool {
 	return errors.Is(err, io.EOF) || p.Code == codes.Unavailable || p.Code == codes.ResourceExhausted
 }

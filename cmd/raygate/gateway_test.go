@@ -43,13 +43,13 @@ func TestEveryVerbOnEveryKind(t *testing.T) {
 			raygate("get", short+"s", "-A", "--filter", `metadata.namespace = "`+ns+`"`).want(t, 0, "NAMESPACE", ns, name, "AGE")
 			raygate("get", "all", "-n", ns).want(t, 0, name)
 
-			// What is printed is what Kubernetes has, and can be applied.
+			// The printed object equals the stored one and can be applied.
 			stored, err := g.of(plural, ns).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			printed := raygate("get", single+"/"+name, "-n", ns, "-o", "json").want(t, 0).json(t)
-			// A message does not tell this zero from an absent number, and the API server fills it in again.
+			// A message cannot distinguish this zero from an absent number, and the API server fills it in again.
 			unstructured.RemoveNestedField(stored.Object, "spec", "ttlSecondsAfterFinished")
 			unstructured.RemoveNestedField(stored.Object, "spec", "jobTemplate", "ttlSecondsAfterFinished")
 			for _, part := range []string{"spec", "apiVersion", "kind"} {
@@ -113,7 +113,7 @@ func TestApply(t *testing.T) {
 	}
 	raygateWith(strings.Replace(part, "true", "false", 1), "apply", "-f", "-", "-n", ns, "--field-manager", "third").want(t, 1, "CONFLICT", "--force-conflicts")
 	raygateWith(strings.Replace(part, "true", "false", 1), "apply", "-f", "-", "-n", ns, "--force-conflicts", "--field-manager", "third").want(t, 0)
-	// What is left out the next time is gone.
+	// Fields that are left out of the next manifest are removed.
 	raygateWith(manifest("demo"), "apply", "-f", "-", "-n", ns).want(t, 0)
 	raygateWith(strings.Replace(manifest("demo"), ", labels: {team: a}", "", 1), "apply", "-f", "-", "-n", ns).want(t, 0)
 	if got, err := g.of("rayclusters", ns).Get(t.Context(), "demo", metav1.GetOptions{}); err != nil || len(got.GetLabels()) != 0 {

@@ -5,21 +5,21 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// etcdLimit is the largest object that etcd takes as it comes.
+// etcdLimit is the default limit for an object in etcd.
 const etcdLimit = 3 << 19
 
-// fitting is how many items a list can have, given the shortest that can be stored. A schema with such a bound refuses nothing that
-// the API server could store, and gives CEL a bound for what it costs.
+// fitting is the number of items that a list can have, given the shortest storable item. A schema with such a bound refuses nothing that
+// the API server could store, and bounds the estimated cost of CEL.
 func fitting(shortest string) *int64 { return new(int64(etcdLimit / len(shortest))) }
 
-// Shortest items of lists, with the comma, and with what the API server fills in. Names differ, and few have less than three letters.
+// Shortest items of lists, including the comma and the defaults of the API server. Names differ, and few have less than three letters.
 const (
 	shortGroup = `{"groupName":"abc","maxReplicas":0,"minReplicas":0,"numOfHosts":1,"priority":0,"replicas":0,"template":{"spec":{"containers":[{"name":"a"}]}}},`
 	// Pods repeat their mounts in their status, and their ports in their managed fields.
 	shortPort      = `{"containerPort":1000,"protocol":"TCP"},"k:{\"containerPort\":1000,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:protocol":{}},`
 	shortMount     = `{"mountPath":"/abc","name":"a"},{"mountPath":"/abc","name":"a"},`
 	shortException = `{"groupName":"abc"},`
-	// A Pod is one object, too, and this is what it, its managed fields and its status say of a container that runs.
+	// A Pod must fit into one object, too. This is what its spec, managed fields and status contain for a running container.
 	shortContainer = `{"image":"a","imagePullPolicy":"Always","name":"abc","resources":{},"terminationMessagePath":"/dev/termination-log",` +
 		`"terminationMessagePolicy":"File","volumeMounts":[{"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount","name":"kube-api-access-abcde","readOnly":true}]},` +
 		`"k:{\"name\":\"abc\"}":{".":{},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:terminationMessagePath":{},"f:terminationMessagePolicy":{}},` +
@@ -27,11 +27,11 @@ const (
 		`"lastState":{},"name":"abc","ready":true,"restartCount":0,"started":true,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}},`
 )
 
-// costBounds bound what CEL costs. They are wide enough to refuse nothing that could be stored, or that a cluster could run.
+// costBounds limit the estimated cost of CEL. They refuse nothing that could be stored, or that a cluster could run.
 func costBounds() []rule.Keyword {
 	return []rule.Keyword{
 		{Part: rule.ClusterSpec, Node: "workerGroupSpecs", MaxItems: fitting(shortGroup)},
-		// Twice what a label of Pods takes.
+		// Twice the length of a label value.
 		{Part: rule.ClusterSpec, Node: "workerGroupSpecs[].groupName", MaxLength: new(int64(128))},
 		{Part: rule.ClusterSpec, Node: "networkPolicy.workerGroups", MaxItems: fitting(shortGroup + shortException)}, // each is about a group
 		{Part: rule.ClusterSpec, Node: "headGroupSpec.template.spec.containers", MaxItems: fitting(shortContainer)},
@@ -46,7 +46,7 @@ func costBounds() []rule.Keyword {
 		{Part: rule.ClusterSpec, Node: "autoscalerOptions.volumeMounts", MaxItems: fitting(shortMount)},
 		{Part: rule.ClusterSpec, Node: "historyServerOptions.collectorOptions.env", MaxItems: new(int64(5000))},
 		{Part: rule.ClusterSpec, Node: "gcsFaultToleranceOptions.storage.accessModes", MaxItems: new(int64(1000))}, // four modes exist
-		// Each policy stands in the list once for each state, or the list breaks a rule: twelve are enough.
+		// A valid list has each policy once per state: twelve are enough.
 		{Part: rule.JobSpec, Node: "deletionStrategy.deletionRules", MaxItems: new(int64(48))},
 		// Names in Kubernetes.
 		{Part: rule.ClusterSpec, Node: "headGroupSpec.headService.metadata.name", MaxLength: new(int64(253))},
@@ -62,7 +62,7 @@ func costBounds() []rule.Keyword {
 // Bound is a keyword of the schema.
 type Bound struct {
 	rule.Keyword
-	// ID is the rule that the keyword enforces; empty if it is there to bound the cost of CEL.
+	// ID is the rule that the keyword enforces; empty if it only bounds the cost of CEL.
 	ID string
 }
 

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Causes takes apart what the API server says of rules that share an expression, so that each has a cause of its own, with its field.
+// Causes splits the causes of rules that share an expression, so that each rule has its own cause with its field.
 func Causes(causes []metav1.StatusCause) []metav1.StatusCause {
 	var all []metav1.StatusCause
 	for _, c := range causes {
@@ -23,5 +23,5 @@ func Causes(causes []metav1.StatusCause) []metav1.StatusCause {
 	return all
 }
 
-// problem is that of one rule among those that share an expression. The fields of other messages are below a group.
+// problem matches the message of one rule among those that share an expression. The fields of other messages are below a group.
 var problem = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)

@@ -43,7 +43,7 @@ func inObject(expr, prefix string) string {
 
 var groupWord = regexp.MustCompile(`\bg\b`)
 
-// Expression is what the policy of a kind evaluates.
+// Expression is the expression in the policy of a kind.
 func (r PolicyRule) Expression(plural string) string {
 	if r.ofKubernetes && selectsIn[plural] {
 		return "variables.selects || " + r.expression()
@@ -71,7 +71,7 @@ func (r PolicyRule) expression() string {
 	return missing + " || (" + now + ") || (request.operation == 'UPDATE' && !(" + before + "))"
 }
 
-// Message is what the user reads.
+// Message is the message for users.
 func (r PolicyRule) Message(plural string) string {
 	field := r.Field
 	switch {

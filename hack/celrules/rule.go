@@ -37,13 +37,13 @@ type Rule struct {
 	each, wrong, wasWrong string
 	// exempt is true of a node that the rule is not about.
 	exempt string
-	// below is the path from the node to what the rule is about, after [Rule.raised]. Empty means the node.
+	// below is the path from the node to the subject of the rule, after [Rule.raised]. Empty means the node.
 	below string
-	// guard is true of a node to which the rule applies, and others with the same guard. Empty if it stands alone.
+	// guard is true of a node to which the rule, and others with the same guard, apply. Empty means no guard.
 	guard string
 }
 
-// suffix names the rule, so that people can look it up in docs/validation.md.
+// suffix is the id of the rule, so that users can find it in docs/validation.md.
 func suffix(id string) string { return " (" + id + ")" }
 
 // Placed is a rule or a bound at its place in one kind.
@@ -53,7 +53,7 @@ type Placed[T any] struct {
 	Item T
 }
 
-// Rules returns what all rules ask in the schemas, by their ids.
+// Rules returns the rules in the schemas, by their ids.
 func Rules() []Rule {
 	var all []Rule
 	for _, declared := range validation.Rules() {
@@ -74,7 +74,7 @@ func Rules() []Rule {
 	return all
 }
 
-// onGroups is the rule with its condition on each group. When a group without Pods gets some it is still the same group that was wrong before.
+// onGroups is the rule with its condition on each group. A group without Pods that gets some is still the same group that was wrong before.
 func (r Rule) onGroups() Rule {
 	asked := r.EachGroup
 	if r.ofKubernetes {
@@ -88,7 +88,7 @@ func (r Rule) onGroups() Rule {
 	return r
 }
 
-// RulesOf returns the rules of a kind by their ids. None is at a node in a list, which sees neither managedBy nor clusterSelector.
+// RulesOf returns the rules of a kind by their ids. None is at a node in a list, from which managedBy and clusterSelector are not visible.
 func RulesOf(plural string) []Placed[Rule] {
 	var out []Placed[Rule]
 	for _, r := range Rules() {
@@ -115,7 +115,8 @@ func RulesOf(plural string) []Placed[Rule] {
 	return out
 }
 
-// raised is the rule at a node above, from which path leads to its own, so that it sees more of the object. It blames the same field.
+// raised moves the rule to a node above, from which path leads to its own node, so that it sees more of the object. It reports the same
+// field.
 func (r Rule) raised(path string) Rule {
 	r.below, r.Field = path, "."+path+r.Field
 	for _, expression := range []*string{&r.When, &r.Valid, &r.NoWorse, &r.wrong, &r.wasWrong} {
@@ -128,12 +129,12 @@ func (r Rule) raised(path string) Rule {
 	return r
 }
 
-// selectsIn are the kinds that may select a cluster that exists. No child is made of the cluster that they describe next to that.
+// selectsIn are the kinds that may select an existing cluster. No child is made from the cluster in their spec then.
 var selectsIn = map[string]bool{"rayjobs": true, "raycronjobs": true}
 
-// exemption is true of an object that a rule at the node is not about, and root the node of which it speaks: the spec, since what is below does
-// not see managedBy and clusterSelector. Of an object that managedBy gives to another controller the schema of KubeRay alone refuses
-// anything. A RayCronJob has no such field, and its template counts as the controller of KubeRay counts it.
+// exemption is true of an object that is exempt from the rules at a node. root is the node that it reads: the spec, because managedBy and
+// clusterSelector are not visible below it. If managedBy gives an object to another controller, only KubeRay's schema refuses anything. A
+// RayCronJob has no such field; its template is treated as in KubeRay's controller.
 func exemption(plural, node string, ofKubernetes bool) (root, exempt string) {
 	if node != "" && node != "spec" && !strings.HasPrefix(node, "spec.") {
 		return "", ""

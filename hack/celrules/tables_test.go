@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// What the API server refuses or warns of is a rule of the Go package, of the same severity.
+// Each error and warning of the API server is a rule of the Go package with the same severity.
 func TestTablesSpeakOfKnownRules(t *testing.T) {
 	severity := map[string]rule.Severity{}
 	for _, r := range validation.Rules() {
@@ -65,7 +65,7 @@ func TestNoRulesInLists(t *testing.T) {
 	}
 }
 
-// A warning has the same words whoever gives it.
+// A warning has the same text from every source.
 func TestPoliciesWarnInTheWordsOfTheRules(t *testing.T) {
 	said := map[string][]string{}
 	for _, e := range append(examples.All(), examples.Nested()...) {

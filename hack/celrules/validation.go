@@ -19,8 +19,9 @@ type Validation struct {
 	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
 }
 
-// ValidationsOf returns what the schemas of a kind ask, in the order of the ids. Rules of one node with one guard become one expression, and so
-// do those on worker groups that ask little of each: the API server spends more on an expression, and on each field that it goes to, than on what most rules ask.
+// ValidationsOf returns the expressions in the schemas of a kind, in the order of the ids. Rules of one node with one guard become one
+// expression, and so do cheap rules on worker groups. The API server spends more on an expression, and on each field access, than on most
+// rules.
 func ValidationsOf(plural string) []Placed[Validation] {
 	type key struct{ node, guard, exempt string }
 	var order []key
@@ -29,7 +30,7 @@ func ValidationsOf(plural string) []Placed[Validation] {
 		k := key{r.Node, r.Item.guard, r.Item.exempt}
 		switch {
 		case r.Item.guard == "" && r.Item.wrong != "" && !sized.MatchString(r.Item.each):
-			k.guard = "groups" // in one walk, without what costs too much for an expression that asks more
+			k.guard = "groups" // in one walk, without conditions that cost too much together
 		case k.guard == "":
 			k.guard = strconv.Itoa(i)
 		}
@@ -55,7 +56,7 @@ func ValidationsOf(plural string) []Placed[Validation] {
 	return out
 }
 
-// Validations renders a rule that stands alone.
+// Validations renders a single rule.
 func (r Rule) Validations() []Validation {
 	v := Validation{Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
 	good := unless(r.When, r.good(), r.exempt)
@@ -83,8 +84,8 @@ func (r Rule) Validations() []Validation {
 	return []Validation{create, update}
 }
 
-// together renders rules that share a guard. The message has that of each rule that is broken, with its field, and is computed
-// only then. It cannot ask for an old value that may not be there, so that create and update are two.
+// together renders rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then. An
+// expression cannot use an old value that may not exist, so create and update have one each.
 func together(node string, rules []Rule) []Validation {
 	var now, later, ids, told, toldLater, each []string
 	for _, r := range rules {
@@ -117,7 +118,7 @@ func together(node string, rules []Rule) []Validation {
 // keys writes the keys of maps in paths as the API server answers them.
 var keys = strings.NewReplacer("['", "[", "']", "]")
 
-// all is true if all conditions are. Parts of the head to which several of them go get a name.
+// all is true if all conditions are. Parts of the head that several of them read get a name.
 func all(conditions []string) string {
 	joined := hasInHead.ReplaceAllStringFunc(strings.Join(conditions, " && "), func(has string) string {
 		return fieldStep.ReplaceAllString(strings.TrimSuffix(strings.TrimPrefix(has, "has("), ")"), ".?$1") + ".hasValue()"
@@ -128,8 +129,8 @@ func all(conditions []string) string {
 	return named("head", head, joined)
 }
 
-// named gives a part a name if the expression goes to it more than once, since the API server copies the schemas of all fields on the way. It
-// leaves alone lists that are walked, of which the API server estimates the size by a path from self.
+// named gives a part a name if the expression reads it more than once, because the API server copies the schemas of all fields on the path.
+// It leaves out lists that are iterated, because the API server estimates their size by a path from self.
 func named(name, part, expression string) string {
 	use := regexp.MustCompile(`\b(` + part + `)\.(\?|hasValue)`)
 	found := use.FindAllStringSubmatch(expression, -1)
@@ -172,7 +173,7 @@ func commonReason(rules []Rule) string {
 
 func onCreate(good string) string { return "oldSelf.hasValue() || " + good }
 
-// unless is true of what the guard leaves out, of what is good, and of what is exempt.
+// unless is true of objects outside of the guard, of valid ones, and of exempt ones.
 func unless(guard, good, exempt string) string {
 	if guard != "" {
 		good = "!(" + guard + ") || (" + good + ")"
@@ -183,9 +184,9 @@ func unless(guard, good, exempt string) string {
 	return good
 }
 
-// good is true of a node that does not break the rule, within its guard. What is true of nearly every object comes first, since the API server
-// then evaluates nothing of what follows; an error on one side of || is no error when the other side is true, so that their order
-// changes no verdict.
+// good is true of a node that does not break the rule, within its guard. The condition that is true of nearly every object comes first,
+// because the API server then skips the rest. An error on one side of || is no error if the other side is true, so their order changes no
+// verdict.
 func (r Rule) good() string {
 	good := "(" + r.Valid + ")"
 	switch {
@@ -197,15 +198,16 @@ func (r Rule) good() string {
 	return good
 }
 
-// usual are the parts that nearly every object has. What their rules ask comes before whether they are there, so that the API server goes to
-// them once.
+// usual are the parts that nearly every object has. Their rules come before the check that they exist, so that the API server reads them
+// once.
 var usual = regexp.MustCompile(`(^|\.)(rayCluster(Spec|Config)|headGroupSpec(\.template)?)$`)
 
-// sized finds what costs as much as its operand is large. Of an optional old value the API server does not estimate the size.
+// sized matches operations whose cost grows with the size of their operand. The API server does not estimate the size of an optional old
+// value.
 var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
 
-// noMoreGroups is true of an update after which no more groups break the rule than before. The list of one number gives the number a name, so
-// that no group is looked at twice.
+// noMoreGroups is true of an update after which no more groups than before break the rule. The list of one number gives the number a name,
+// so that each group is checked only once.
 func (r Rule) noMoreGroups() string {
 	path := join(r.below, r.Groups)
 	return "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)

@@ -1,7 +1,7 @@
-// Package failures lists how calls of the gateway fail, for the documents that are generated: the OpenAPI document and the reference page.
+// Package failures lists how calls of the gateway fail, for the generated documents: the OpenAPI document and the reference page.
 //
-// It says nothing that the gateway does not do: a test of apiserver/internal/rest/v2 holds each line to what is sent, and finds reasons that the
-// gateway has and this list has not.
+// The list must match the gateway: a test of apiserver/internal/rest/v2 compares each entry with real answers, and finds reasons that are
+// missing here.
 package failures
 
 import (
@@ -20,13 +20,13 @@ type Failure struct {
 	Reason string
 	// When is a sentence for people, which follows the reason.
 	When string
-	// Retry says that the answer tells when to try again: RetryInfo, by REST also Retry-After.
+	// Retry means that the answer has a retry delay: RetryInfo, by REST also Retry-After.
 	Retry bool
 	// Fields are an example of the fields at fault, where the answer names them.
 	Fields []string
-	// of tells the methods that fail so. Nil means all.
+	// of selects the methods that fail in this way. Nil means all.
 	of func(Method) bool
-	// restOnly says that gRPC has no such failure.
+	// restOnly means that only REST has the failure.
 	restOnly bool
 }
 
@@ -44,16 +44,16 @@ func (f Failure) HTTP() int {
 	return runtime.HTTPStatusFromCode(f.Code)
 }
 
-// RESTOnly says that gRPC has no such failure.
+// RESTOnly reports whether only REST has the failure.
 func (f Failure) RESTOnly() bool { return f.restOnly }
 
-// Method is what the failures of a method depend on.
+// Method has the properties of a method that decide about its failures.
 type Method struct {
 	// Name of the RPC, such as CreateCluster.
 	Name string
-	// Mutates says that the method may change something, Body that it takes an object or a verb's parameters by REST.
+	// Mutates means that the method may change something, Body that it has an object or a verb's parameters as its REST body.
 	Mutates, Body bool
-	// Named says that the method is about one object.
+	// Named means that the method is about one object.
 	Named bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/hack/release/internal/image"
 )
 
-// programs are those that have an image.
+// programs are the programs with an image.
 var programs = []image.Program{
 	{Name: "raygate-operator", Package: "./operator/cmd/manager", Description: "Operator for Ray on Kubernetes"},
 	{Name: "raygate-apiserver", Package: "./apiserver/cmd/apiserver", Description: "gRPC and REST gateway for Ray on Kubernetes"},

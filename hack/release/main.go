@@ -1,5 +1,5 @@
-// Command release makes what people install: container images, the Helm chart, and everything of a release. It reads the source of the repository that it is
-// run in, and what it writes depends on that source alone.
+// Command release builds what users install: container images, the Helm chart, and all other files of a release. It reads the source of the
+// repository in which it runs, and its output depends only on that source.
 package main
 
 import (
@@ -21,13 +21,13 @@ const usage = `release images|charts|all [flags]
   all     makes a release of the tag that is checked out: programs, images, chart, manifests and checksums
 `
 
-// options are those of all commands.
+// options are the options of all commands.
 type options struct {
 	source, out, version, registry string
 	platforms                      string
 	revision                       string
 	created                        time.Time
-	// log gets a line for each thing that is made.
+	// log gets a line for each output.
 	log io.Writer
 }
 
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	return commands[args[0]](ctx, o)
 }
 
-// tag is the version as a tag of images, in which a plus is not allowed.
+// tag is the version as an image tag, which must not contain a plus.
 func (o options) tag() string { return strings.ReplaceAll(o.version, "+", "_") }
 
 func (o options) ldflags() string {

@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/hack/release/internal/pack"
 )
 
-// laptops are what the command-line tool is made for.
+// laptops are the platforms of the command-line tool.
 var laptops = []struct{ os, architecture string }{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
 // all writes a release.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// readRepository sets the commit and its time. For a release it demands a tag, whose version it takes, and that nothing is changed.
+// readRepository sets the commit and its time. A release requires a tag, which is the version, and an unchanged work tree.
 func (o *options) readRepository(ctx context.Context, release bool) error {
 	revision, err := o.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -55,8 +55,8 @@ func (o *options) readRepository(ctx context.Context, release bool) error {
 // library is a requirement of a module of this repository in a go.mod.
 var library = regexp.MustCompile(`(?m)^(?:require|)\s+(github\.com/raygate/raygate/\S+) (v\S+)`)
 
-// checkLibraries fails if a module of the repository asks for another version of the other ones than that of the release. Who imports one gets the rest
-// by these versions; the tags are api/v1.2.3, clients/go/v1.2.3 and so on.
+// checkLibraries fails if a module of the repository requires another version of the other modules than that of the release. An importer of
+// one module gets the others by these versions; the tags are api/v1.2.3, clients/go/v1.2.3 and so on.
 func (o *options) checkLibraries(ctx context.Context) error {
 	files, err := o.git(ctx, "ls-files", "go.mod", "*/go.mod")
 	if err != nil {

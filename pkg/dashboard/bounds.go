@@ -7,14 +7,15 @@ import (
 	"io"
 )
 
-// Bounds of what an answer may hold, besides its bytes: whoever may create a cluster owns every byte that its dashboard answers.
+// Limits of the content of an answer, besides its size: a user who may create a cluster controls every byte that its dashboard returns.
 const (
-	// maxJobs is how many jobs a list may have, and maxJobValues how many values one of them: decoded, a value of two bytes takes a hundred.
+	// maxJobs is the number of jobs in a list, and maxJobValues the number of values in one job: a value of two bytes takes a hundred when
+	// decoded.
 	maxJobs      = 20000
 	maxJobValues = 20000
-	// maxServeValues is how many values the state of Ray Serve may have.
+	// maxServeValues is the number of values in the state of Ray Serve.
 	maxServeValues = 500_000
-	// heldCopies is how many times an answer is in memory at once: as it came, decoded, and in the form in which the caller passes it on.
+	// heldCopies is how many copies of an answer are in memory at once: as received, decoded, and in the form that the caller passes on.
 	heldCopies = 3
 )
 
@@ -24,7 +25,7 @@ type heldBody struct {
 	body  io.Reader
 	room  func(ctx context.Context, n int64) error
 	limit int64
-	// err is why there is no more of the body, unless it has come to its end.
+	// err is why the body cannot be read further, or nil at its regular end.
 	err error
 }
 
@@ -61,8 +62,8 @@ func valuesIn(text []byte) int {
 	return n
 }
 
-// listJobs decodes a list one job after the other, so that no more than one of them is held twice. Entries that are no jobs, or have too many values,
-// are left out, so that one of them does not hide the others.
+// listJobs decodes a list one job at a time, so that at most one job is in memory twice. Entries that are not jobs, or have too many
+// values, are left out, so that they do not hide the others.
 func listJobs(body *heldBody, maxJob int64) (jobs []Job, err error) {
 	one := &oneEntry{body: body, max: maxJob}
 	decoder := json.NewDecoder(one)
@@ -96,7 +97,7 @@ func listJobs(body *heldBody, maxJob int64) (jobs []Job, err error) {
 	return jobs, nil
 }
 
-// oneEntry bounds what a decoder has read and not yet decoded, which is one entry of a list.
+// oneEntry limits the bytes that a decoder has read and not yet decoded, which are one entry of a list.
 type oneEntry struct {
 	body    io.Reader
 	decoder *json.Decoder

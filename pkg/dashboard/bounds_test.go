@@ -30,7 +30,8 @@ func repeated(begin, text, end string, size int) http.HandlerFunc {
 	}
 }
 
-// Whoever may create a cluster owns what its dashboard answers. An answer that takes far more memory than it has bytes is refused before it does so.
+// A user who may create a cluster controls what its dashboard answers. An answer that would take far more memory than its size is refused
+// first.
 func TestHostileAnswers(t *testing.T) {
 	ctx := t.Context()
 	list := func(c *HTTPClient) error { _, err := c.ListJobs(ctx); return err }
@@ -76,7 +77,7 @@ func TestListLeavesOutAJobOfManyValues(t *testing.T) {
 	}
 }
 
-// What is held of an answer counts before it is held.
+// Memory for an answer is counted before it is allocated.
 func TestRoomForAnswers(t *testing.T) {
 	var held int64
 	full := errors.New("full")

@@ -28,7 +28,7 @@ func (c *HTTPClient) Version(ctx context.Context) (Version, error) {
 	return v, nil
 }
 
-// ListJobs implements Client. Entries that are no jobs are left out, so that one of them does not hide the others.
+// ListJobs implements Client. Entries that are not jobs are left out, so that they do not hide the others.
 func (c *HTTPClient) ListJobs(ctx context.Context) ([]Job, error) {
 	var jobs []Job
 	err := c.do(ctx, call{

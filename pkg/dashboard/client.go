@@ -6,28 +6,28 @@ import (
 	"io"
 )
 
-// Client talks to the dashboard of one Ray cluster. Errors are of type *Error and match one of the sentinels of this
-// package. A job is named by its submission id or, where Ray knows one, by its driver job id. All methods are safe for
-// concurrent use.
+// Client calls the dashboard of one Ray cluster. Errors are of type *Error and match one of the sentinels of this package. The id of a job
+// is its submission id or, where Ray has one, its driver job id. All methods are safe for concurrent use.
 type Client interface {
-	// Version asks for the versions of Ray and of its job API.
+	// Version returns the versions of Ray and of its job API.
 	Version(ctx context.Context) (Version, error)
-	// ListJobs returns all jobs that Ray has a record of, also those that ended long ago.
+	// ListJobs returns all jobs that Ray has a record of, including those that ended long ago.
 	ListJobs(ctx context.Context) ([]Job, error)
-	// GetJob returns one job. ErrNotFound means that Ray itself says that it has no record of the id.
+	// GetJob returns one job. ErrNotFound means that Ray itself has no record of the id.
 	GetJob(ctx context.Context, id string) (*Job, error)
-	// SubmitJob hands a job to Ray and returns its submission id. Ray accepts it before it starts it. After an error that
-	// matches ErrUnavailable Ray may have accepted it all the same: ask for the id before submitting again. ErrDuplicate
-	// means that an earlier submission with this id was accepted.
+	// SubmitJob submits a job to Ray and returns its submission id. Ray accepts the job before it starts it. After an error that matches
+	// ErrUnavailable, Ray may have accepted the job: look for the id before submitting again. ErrDuplicate means that an earlier submission
+	// with this id was accepted.
 	SubmitJob(ctx context.Context, s Submission) (string, error)
-	// StopJob asks Ray to stop a job and does not wait until it has. It reports whether there was something to stop.
+	// StopJob requests the stop of a job without waiting for its end. It reports whether there was something to stop.
 	StopJob(ctx context.Context, id string) (bool, error)
 	// DeleteJob deletes the record of a job that ended.
 	DeleteJob(ctx context.Context, id string) error
-	// JobLogs returns what the driver has written so far, or the last part of it, to be read and closed. The context covers both.
+	// JobLogs returns the output of the driver so far, or the last part of it. The caller must close it. The context covers the call and
+	// the reads.
 	JobLogs(ctx context.Context, id string) (*Log, error)
-	// TailJobLogs streams what the driver writes, from the beginning. Read returns io.EOF when Ray closed the stream
-	// normally, which does not say that the job ended, much less how: ask for the job. The context covers the stream.
+	// TailJobLogs streams the output of the driver from the beginning. Read returns io.EOF when Ray closes the stream normally. That does
+	// not mean that the job has ended; use GetJob for its state. The context covers the stream.
 	TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error)
 
 	// ServeDetails returns the state of Ray Serve, with the applications that were deployed by DeployServe or the like and not
@@ -39,8 +39,7 @@ type Client interface {
 	DeployServe(ctx context.Context, config json.RawMessage) error
 }
 
-// Submission is a job to submit. Only Entrypoint is required. What is empty is not sent, because Ray refuses keys that it
-// does not know.
+// Submission is a job to submit. Only Entrypoint is required. Empty fields are not sent, because Ray refuses unknown keys.
 type Submission struct {
 	// Entrypoint is the shell command that runs on the node of the driver.
 	Entrypoint string `json:"entrypoint"`
@@ -60,12 +59,12 @@ type Submission struct {
 	EntrypointResources map[string]float64 `json:"entrypoint_resources,omitempty"`
 }
 
-// Version is what a dashboard says about itself. Unknown parts are empty.
+// Version is the version of a dashboard. Unknown parts are empty.
 type Version struct {
 	// API is the version of the job API, a small number as text.
 	API string
-	// Ray and Commit say which build of Ray runs.
+	// Ray and Commit identify the running build of Ray.
 	Ray, Commit string
-	// Session is the name of the session, which is another one after the head was started anew.
+	// Session is the name of the session. It changes when the head restarts.
 	Session string
 }

@@ -313,7 +313,7 @@ func TestRedirectKeepsToken(t *testing.T) {
 	assertKind(t, err, ErrUnavailable)
 }
 
-// TestDeadlines answers never, or goes on for ever.
+// TestDeadlines has servers that never answer, or answer without an end.
 func TestDeadlines(t *testing.T) {
 	short := Config{ReadTimeout: 50 * time.Millisecond, SubmitTimeout: 50 * time.Millisecond, LogsTimeout: 50 * time.Millisecond}
 	cases := map[string]http.HandlerFunc{

@@ -25,18 +25,17 @@ func (t Token) Format(f fmt.State, _ rune) {
 // MarshalText implements encoding.TextMarshaler.
 func (t Token) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%s", t), nil }
 
-// Config says where a dashboard is and how to talk to it. The zero value of each field but URL is usable.
+// Config is the address of a dashboard and the options of calls to it. The zero value of each field but URL is usable.
 type Config struct {
 	// URL is the root of the dashboard; see DirectURL and ServiceProxyURL.
 	URL *url.URL
 	// Transport carries the requests and keeps connections. Behind the API server it is one with the credentials for that,
 	// which own the header Authorization. Nil means a transport that all clients without one share.
 	Transport http.RoundTripper
-	// Token is that of a cluster with token authentication; empty means none.
+	// Token is the token of a cluster with token authentication; empty means none.
 	Token Token
 
-	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob and ServeDetails, and how long TailJobLogs takes to begin. 0 means 5
-	// seconds.
+	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob and ServeDetails, and the time until TailJobLogs begins. 0 means 5 seconds.
 	ReadTimeout time.Duration
 	// SubmitTimeout limits SubmitJob and StopJob, for which Ray itself may take 10 seconds to find an agent. 0 means 20
 	// seconds.
@@ -51,8 +50,8 @@ type Config struct {
 	MaxJob, MaxList, MaxLogs int64
 	// MaxServe limits the answer of ServeDetails in bytes. 0 means 16 MiB.
 	MaxServe int64
-	// Room is asked before so many bytes more are held for the call of a context: those of answers that are decoded, with what is made of them. An error ends
-	// the call. Nil means that there is room for everything.
+	// Room is called before a call holds this number of additional bytes: for answers that are decoded, and for what they decode to. An
+	// error ends the call. Nil means no limit.
 	Room func(ctx context.Context, bytes int64) error
 }
 
@@ -97,8 +96,8 @@ func PodProxyURL(apiServer *url.URL, namespace, pod string, port int32) *url.URL
 	return apiServer.JoinPath("api", "v1", "namespaces", namespace, "pods", pod+":"+strconv.Itoa(int(port)), "proxy")
 }
 
-// sharedTransport serves clients without a transport of their own. No proxy of the environment: a dashboard is inside the
-// Kubernetes cluster.
+// sharedTransport serves clients without a transport of their own. It ignores the proxy of the environment, because a dashboard is inside
+// the Kubernetes cluster.
 var sharedTransport = &http.Transport{
 	DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
 	TLSHandshakeTimeout:    5 * time.Second,

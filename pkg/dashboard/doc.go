@@ -1,8 +1,7 @@
-// Package dashboard is a client of the APIs that the dashboard of a Ray head serves over HTTP. Jobs: submit, list, get, stop
-// and delete them, and read their logs. Ray Serve: deploy applications and ask for their state; and whether a proxy of Serve
-// takes requests.
+// Package dashboard is a client of the HTTP APIs of the dashboard of a Ray head. For jobs, it submits, lists, gets, stops and deletes them,
+// and reads their logs. For Ray Serve, it deploys applications, reads their state, and checks whether a proxy accepts requests.
 //
-// Whatever answers at the other end, a call returns within its deadline with a bounded answer or with an Error whose
-// sentinel says what a caller can do about it. The client keeps no state but what its http.RoundTripper keeps, retries
-// nothing and logs nothing. It imports nothing else of this module, so that operator, gateway and command line share it.
+// Every call returns within its deadline, whatever server answers. It returns a bounded answer or an Error whose sentinel says what a
+// caller can do about it. The client has no state except that of its http.RoundTripper; it retries nothing and logs nothing. It imports
+// nothing else of this module, so that operator, gateway and command line can share it.
 package dashboard

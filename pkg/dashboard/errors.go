@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// What a caller can do about an error. Each Error matches exactly one of these with errors.Is.
+// Kinds of errors, by what a caller can do about them. Each Error matches exactly one of these with errors.Is.
 var (
-	// ErrNotFound means that the dashboard has no record of the job. An answer of something in between, such as the proxy of
-	// the API server, never counts as that.
+	// ErrNotFound means that the dashboard has no record of the job. An answer of an intermediary, such as the proxy of the API server,
+	// never matches it.
 	ErrNotFound = errors.New("not found")
 	// ErrDuplicate means that Ray has a job of this submission id already.
 	ErrDuplicate = errors.New("submission id in use")
@@ -24,13 +24,13 @@ var (
 	// ErrUnavailable means that the dashboard could not be reached, did not answer in time, or has trouble itself. It may
 	// work later, and the request may have had its effect.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrMalformed means that the answer is not what a dashboard answers.
+	// ErrMalformed means that the answer is not a valid answer of a dashboard.
 	ErrMalformed = errors.New("malformed answer")
 	// ErrTooLarge means that the answer is larger than the limit.
 	ErrTooLarge = errors.New("answer too large")
 )
 
-// Error is a call that did not succeed. Its text is one line and holds no token.
+// Error is a call that did not succeed. Its text is one line and contains no token.
 type Error struct {
 	// Call names the method, as in GetJob.
 	Call string
@@ -38,9 +38,9 @@ type Error struct {
 	Kind error
 	// Code is the HTTP status code; 0 if there was no answer.
 	Code int
-	// Proxy says that not the dashboard answered but something in between, such as the API server.
+	// Proxy means that an intermediary answered instead of the dashboard, such as the API server.
 	Proxy bool
-	// Message is what the answer says, clipped.
+	// Message is the message in the answer, clipped.
 	Message string
 	// Cause is the error underneath, if any.
 	Cause error
@@ -66,7 +66,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap lets errors.Is find the kind and the cause.
+// Unwrap returns the kind and the cause, for errors.Is.
 func (e *Error) Unwrap() []error {
 	if e.Cause == nil {
 		return []error{e.Kind}
@@ -77,8 +77,8 @@ func (e *Error) Unwrap() []error {
 // maxMessage is how many bytes of an answer an error keeps. Ray answers with whole Python tracebacks.
 const maxMessage = 512
 
-// clip makes one printable line of at most n bytes. Of a longer text it keeps the beginning and the end: a traceback says
-// last what went wrong.
+// clip returns one printable line of at most n bytes. It keeps the beginning and the end of a longer text, because a traceback has its
+// error at the end.
 func clip(text string, n int) string {
 	const gap = " ... "
 	if len(text) > 8*n {

@@ -13,7 +13,7 @@ import (
 type FollowOptions struct {
 	// Clock times the pauses. Nil means the real one.
 	Clock clock.Clock
-	// Patience is how many attempts in a row may fail before Follow gives up. 0 means no end but that of the context.
+	// Patience is the number of consecutive attempts that may fail before Follow gives up. 0 means no limit except the context.
 	Patience int
 }
 
@@ -23,9 +23,8 @@ const (
 	lastPause  = 15 * time.Second
 )
 
-// Follow copies the log of a job to w until the job ended, and returns how it ended. It survives streams that break, and
-// those that end normally while the job goes on, as happens when the way from the head to the node of the driver breaks:
-// each byte is written once.
+// Follow copies the log of a job to w until the job ends, and returns the final job. It reopens streams that break, and those that end
+// normally while the job runs, as when the head loses its connection to the node of the driver. Each byte is written once.
 func Follow(ctx context.Context, c Client, id string, w io.Writer, o FollowOptions) (*Job, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -61,7 +60,7 @@ func Follow(ctx context.Context, c Client, id string, w io.Writer, o FollowOptio
 	}
 }
 
-// copyTail copies what is new in the log, which every stream begins anew.
+// copyTail copies the new part of the log; every stream starts at the beginning of the log.
 func copyTail(ctx context.Context, c Client, id string, out *counted) error {
 	stream, err := c.TailJobLogs(ctx, id)
 	if err != nil {
@@ -78,7 +77,7 @@ func copyTail(ctx context.Context, c Client, id string, out *counted) error {
 	return err
 }
 
-// counted keeps what went wrong with the writer apart from what went wrong with the stream.
+// counted separates errors of the writer from errors of the stream.
 type counted struct {
 	w   io.Writer
 	n   int64

@@ -41,7 +41,7 @@ func New(c Config) (*HTTPClient, error) {
 	c.Token = ""
 	return &HTTPClient{config: c, token: func() string { return token }, client: &http.Client{
 		Transport: c.Transport,
-		// A dashboard redirects nobody, and a redirect would carry the token to another host.
+		// A dashboard never redirects, and a redirect would send the token to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
@@ -49,19 +49,19 @@ func New(c Config) (*HTTPClient, error) {
 // call is one request.
 type call struct {
 	name, method string
-	// collection asks for all jobs; else id names one, and below is what follows it. path replaces all of that.
+	// collection selects all jobs. Otherwise id selects one, followed by below in the path. path replaces all of that.
 	collection bool
 	id, below  string
 	path       string
 	query      string
 	body       any
 	timeout    time.Duration
-	// limit is that of the answer in bytes, values in values; 0 means maxJobValues.
+	// limit is the limit of the answer in bytes, values that of its values; 0 means maxJobValues.
 	limit  int64
 	values int
-	// any2xx takes every status code from 200 to 299 for a success.
+	// any2xx accepts every status code from 200 to 299 as a success.
 	any2xx bool
-	// unread says that the body of a good answer is not looked at, unless it is a page for people.
+	// unread means that the body of a successful answer is ignored, unless it is an HTML page.
 	unread bool
 }
 
@@ -80,7 +80,7 @@ func (c *HTTPClient) header() http.Header {
 	return h
 }
 
-// url is that of the call. The id is one segment of the path, whatever is in it.
+// url returns the URL of the call. The id is always one segment of the path, whatever characters it contains.
 func (c *HTTPClient) url(q call) (*url.URL, error) {
 	u := *c.config.URL
 	path, raw := q.path, q.path
@@ -149,7 +149,7 @@ func decode(body io.Reader, values int, target any) error {
 	return json.Unmarshal(text, target)
 }
 
-// send sends the request and returns a good answer, whose body is to be closed.
+// send sends the request and returns a successful answer; the caller must close its body.
 func (c *HTTPClient) send(ctx context.Context, q call) (*http.Response, error) {
 	u, err := c.url(q)
 	if err != nil {
@@ -181,7 +181,7 @@ func (c *HTTPClient) send(ctx context.Context, q call) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses an answer that is none of a dashboard that has done what it was asked.
+// check returns an error unless the answer is that of a dashboard on success.
 func (q call) check(resp *http.Response) error {
 	kind := resp.Header.Get("Content-Type")
 	if q.succeeded(resp.StatusCode) && (isJSON(kind) || q.unread && !isPage(kind)) {
@@ -194,7 +194,7 @@ func (q call) check(resp *http.Response) error {
 	return &Error{Call: q.name, Kind: ErrMalformed, Code: resp.StatusCode, Proxy: true, Message: clip(string(text), maxMessage)}
 }
 
-// withoutURL drops the URL, which the caller knows, from the error of an http.Client.
+// withoutURL removes the URL, which the caller has already, from the error of an http.Client.
 func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -24,7 +24,7 @@ func (s Status) Final() bool { return s == Stopped || s == Succeeded || s == Fai
 
 func (s Status) known() bool { return s == Pending || s == Running || s.Final() }
 
-// Job is what Ray knows about a job.
+// Job is a job as Ray reports it.
 type Job struct {
 	// SubmissionID is empty for a driver that connected by itself.
 	SubmissionID string
@@ -33,7 +33,7 @@ type Job struct {
 	// Type is SUBMISSION or DRIVER.
 	Type   string
 	Status Status
-	// Message describes the state; after a failure it holds the end of the log.
+	// Message describes the state; after a failure it contains the end of the log.
 	Message string
 	// ErrorType classifies a failure; empty with older versions of Ray.
 	ErrorType  string
@@ -49,9 +49,8 @@ type Job struct {
 	DriverExitCode *int
 }
 
-// UnmarshalJSON demands an object with a state that is known, and is lenient about the rest: what is missing, null or of
-// another type stays empty, because versions of Ray differ and no detail is worth losing the state for. Keys match in
-// their exact case, so that a Status of Kubernetes is no job.
+// UnmarshalJSON requires an object with a known state and is lenient about the rest. Missing fields, null and other types stay empty,
+// because versions of Ray differ and the state matters most. Keys match in their exact case, so that a Status of Kubernetes is not a job.
 func (j *Job) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {

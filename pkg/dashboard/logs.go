@@ -18,7 +18,7 @@ import (
 // Log is the text of a log as it is read.
 type Log struct {
 	io.ReadCloser
-	// AtMost is how many bytes there are at most; negative if that is not known.
+	// AtMost is the largest possible number of bytes; negative if unknown.
 	AtMost int64
 }
 
@@ -72,7 +72,7 @@ type logText struct {
 }
 
 const (
-	// maxLogKeys bounds what may stand before the log.
+	// maxLogKeys limits the bytes before the log.
 	maxLogKeys = 64 << 10
 	// logBuffer is how much of a log is held.
 	logBuffer = 16 << 10
@@ -113,7 +113,7 @@ func (t *logText) begin() error {
 	return t.failed(errNoLogs, nil)
 }
 
-// next returns the next byte that is no space.
+// next returns the next byte that is not a space.
 func (t *logText) next() (byte, error) {
 	for {
 		b, err := t.in.ReadByte()
@@ -123,7 +123,7 @@ func (t *logText) next() (byte, error) {
 	}
 }
 
-// failed is the error of an answer that is something else, or breaks off.
+// failed is the error of an answer with another content, or one that breaks off.
 func (t *logText) failed(what, err error) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -170,7 +170,7 @@ func (t *logText) piece(space int) ([]byte, error) {
 	return piece, nil
 }
 
-// fill decodes what stands next: a run of plain text, or one character that is escaped.
+// fill decodes the next part: a run of plain text, or one escaped character.
 func (t *logText) fill() error {
 	if _, err := t.in.Peek(1); err != nil {
 		return noEOF(err)
@@ -234,7 +234,7 @@ const (
 	meant   = "\"\\/\b\f\n\r\t"
 )
 
-// unicode reads ahead what \uXXXX stands for.
+// unicode reads the character of a \uXXXX escape ahead.
 func (t *logText) unicode() (rune, error) {
 	text, err := t.in.Peek(6)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // maxErrorBody is how much of an answer that is an error is read.
 const maxErrorBody = 64 << 10
 
-// duplicateHint is in the answer to a submission whose id is in use.
+// duplicateHint is part of the answer to a submission whose id is in use.
 const duplicateHint = "Please use a different submission_id"
 
 // agentRefusal is in the answer of a head that passes on a refusal by the agent of a node, with status code 500.
@@ -60,9 +60,9 @@ func kindOf(code int) error {
 	}
 }
 
-// fromProxy reports whether not the dashboard answered. Its errors are plain text and never empty; the API server answers
-// with a Status, or for a path that it does not know with the text of Go's net/http, and load balancers and service meshes
-// answer with a page, with JSON of their own, or with nothing. A 404 of these must not count as a job that is unknown.
+// fromProxy reports whether an intermediary answered instead of the dashboard. Errors of the dashboard are plain text and never empty. The
+// API server answers with a Status, or for an unknown path with the text of Go's net/http. Load balancers and service meshes answer with a
+// page, with JSON of their own, or with nothing. A 404 of these must not count as an unknown job.
 func fromProxy(code int, contentType string, body []byte) bool {
 	text := bytes.TrimSpace(body)
 	kind, _, _ := mime.ParseMediaType(contentType)
@@ -84,7 +84,7 @@ func isJSON(contentType string) bool {
 	return err == nil && kind == "application/json"
 }
 
-// isPage reports whether a person was meant to read the answer: something in between asks to log in.
+// isPage reports whether the answer is an HTML page, such as the login page of an intermediary.
 func isPage(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	return err == nil && kind == "text/html"

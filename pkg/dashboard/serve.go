@@ -18,17 +18,17 @@ type ServeDetails struct {
 	Applications map[string]ServeApplication
 	// TargetCapacity is the share of their full size that the applications are to have, from 0 to 100; nil for all of it.
 	TargetCapacity *float64
-	// HTTPOptions, GRPCOptions and ProxyLocation are JSON as Serve was started with; nil for what is not given.
+	// HTTPOptions, GRPCOptions and ProxyLocation are the JSON that Serve was started with; nil for absent ones.
 	HTTPOptions, GRPCOptions, ProxyLocation json.RawMessage
 }
 
 // ServeApplication is an application of Ray Serve.
 type ServeApplication struct {
-	// Status is RUNNING, DEPLOYING or another word of Ray's; versions differ in which there are.
+	// Status is RUNNING, DEPLOYING or another state of Ray; the set depends on the version.
 	Status string
 	// Message explains the status.
 	Message string
-	// Config is the JSON object that was deployed, without what was left out then; nil if Ray does not say.
+	// Config is the JSON object that was deployed, without the fields that were left out; nil if Ray does not report it.
 	Config json.RawMessage
 	// Deployments by name.
 	Deployments map[string]ServeDeployment
@@ -38,13 +38,13 @@ type ServeApplication struct {
 type ServeDeployment struct {
 	// Status is HEALTHY, UPDATING or another word of Ray's, and Message explains it.
 	Status, Message string
-	// TargetReplicas is how many replicas there are to be, and RunningReplicas how many take requests. TargetReplicas is nil
-	// where Ray does not say.
+	// TargetReplicas is the wanted number of replicas, and RunningReplicas the number of those that accept requests. TargetReplicas is nil
+	// if Ray does not report it.
 	TargetReplicas  *int
 	RunningReplicas int
 }
 
-// replicaRunning is the state of a replica that takes requests.
+// replicaRunning is the state of a replica that accepts requests.
 const replicaRunning = "RUNNING"
 
 const servePath = "/api/serve/applications/" // without the last slash it is a 404
@@ -81,8 +81,8 @@ func (c *HTTPClient) DeployServe(ctx context.Context, config json.RawMessage) er
 // maxServeParts is how many applications and deployments an answer may have: callers go through all of them, again and again.
 const maxServeParts = 20000
 
-// serveDetails demands an object whose applications, if there are any, are objects: a Status of Kubernetes or a page of something in
-// between must not count as Serve without applications. About the rest it is lenient, as about jobs.
+// serveDetails requires an object whose applications, if present, are objects. A Status of Kubernetes or a page of an intermediary must not
+// count as Serve without applications. It is lenient about the rest, as for jobs.
 func serveDetails(answer map[string]json.RawMessage) (*ServeDetails, error) {
 	if answer == nil {
 		return nil, errors.New("it is no object")
@@ -161,26 +161,26 @@ const (
 	ProxiedProbeTimeout = 5 * time.Second
 )
 
-// probeTransport reaches proxies that speak TLS. Their certificates are for the names that users call, and not for the address of a Pod: they are not
-// verified, as by probes of Kubernetes. Nothing secret is sent.
+// probeTransport connects to proxies with TLS. It does not verify certificates, because they are for the names that users call and not for
+// the address of a Pod. Probes of Kubernetes do the same. The requests contain no secrets.
 var probeTransport = func() *http.Transport {
 	t := sharedTransport.Clone()
 	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 	return t
 }()
 
-// ServeHTTPOptions are the options of the HTTP proxies of Ray Serve that say how to reach one. The zero value is what Ray does by default.
+// ServeHTTPOptions are the options of the HTTP proxies of Ray Serve that are needed to connect. The zero value has Ray's defaults.
 type ServeHTTPOptions struct {
 	// RootPath is in front of every path, without a slash at its end; empty for none.
 	RootPath string
-	// TLS says that the proxies have a certificate.
+	// TLS means that the proxies have a certificate.
 	TLS bool
 }
 
-// rootPath is what a root path may be: it becomes part of a URL, and must not lead elsewhere.
+// rootPath limits root paths to those that cannot lead elsewhere: a root path becomes part of a URL.
 var rootPath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$`)
 
-// ParseHTTPOptions reads ServeDetails.HTTPOptions. What cannot be, or is missing, is as by default.
+// ParseHTTPOptions reads ServeDetails.HTTPOptions. Invalid or missing options have their defaults.
 func ParseHTTPOptions(text json.RawMessage) ServeHTTPOptions {
 	var fields map[string]json.RawMessage
 	lenient(text, &fields)
@@ -193,8 +193,8 @@ func ParseHTTPOptions(text json.RawMessage) ServeHTTPOptions {
 	return ServeHTTPOptions{RootPath: root, TLS: certificate != ""}
 }
 
-// ServeProxyHealthy asks an HTTP proxy of Ray Serve whether it takes requests. base is where the proxy listens, and transport may be
-// nil, as in Config. Any answer but 200 is a no; an error means that there was no answer of the proxy.
+// ServeProxyHealthy reports whether an HTTP proxy of Ray Serve accepts requests. base is the address of the proxy, and transport may be
+// nil, as in Config. Any answer except 200 means false; an error means that the proxy did not answer.
 func ServeProxyHealthy(ctx context.Context, base *url.URL, transport http.RoundTripper) (bool, error) {
 	const name = "ServeProxyHealthy"
 	timeout := ProxiedProbeTimeout

@@ -9,8 +9,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// TailJobLogs implements Client. Frames are read piece by piece, so that a single long line takes no more room than the
-// buffer of the reader.
+// TailJobLogs implements Client. It reads frames in pieces, so that a single long line needs no more memory than the buffer of the reader.
 func (c *HTTPClient) TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error) {
 	const name = "TailJobLogs"
 	u, err := c.url(call{name: name, id: id, below: "/logs/tail"})

@@ -9,8 +9,8 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// Decode reads a registry in YAML or JSON. Unknown, repeated and mistyped fields are mistakes, all of which are reported with their paths; the
-// registry is nil if there are any. What it says is not checked yet: see Validate.
+// Decode reads a registry in YAML or JSON. It reports all unknown, repeated and mistyped fields with their paths; the registry is nil if
+// there are any. Decode does not check the content: see Validate.
 func Decode(data []byte) (*Registry, field.ErrorList) {
 	tree, mistakes := kubedoc.Read(data, true)
 	if tree == nil {
@@ -19,7 +19,7 @@ func Decode(data []byte) (*Registry, field.ErrorList) {
 	r := &Registry{}
 	mistakes = append(mistakes, kubedoc.Decode(tree, r, nil)...)
 	if r.APIVersion != APIVersion || r.Kind != Kind {
-		// Of another kind of object all fields would be unknown, which is not what is wrong with it.
+		// In an object of another kind all fields would be unknown, so report only the kind.
 		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), r.APIVersion+" "+r.Kind, "must be "+APIVersion+" "+Kind)}
 	}
 	if len(mistakes) > 0 {

@@ -1,12 +1,12 @@
 package devices
 
-// What a registry file starts with.
+// Fixed fields of a registry file.
 const (
 	APIVersion = "devices.ray.io/v1alpha1"
 	Kind       = "DeviceRegistry"
 )
 
-// Policy says what becomes of a Pod that cannot work as it asks.
+// Policy is what happens to a Pod that cannot work as requested.
 type Policy string
 
 // Policies.
@@ -33,15 +33,15 @@ type Registry struct {
 	Vendors    []Vendor `json:"vendors"`
 }
 
-// Defaults hold for families that do not say otherwise.
+// Defaults apply to families without their own values.
 type Defaults struct {
-	// Privileged is about privileged containers that ask for a device. Empty means Skip.
+	// Privileged is the policy for privileged containers that request a device. Empty means Skip.
 	Privileged Policy `json:"privileged,omitempty"`
-	// Scheduler is that of families without one.
+	// Scheduler is the scheduler of families without one.
 	Scheduler Scheduler `json:"scheduler,omitzero"`
-	// NodeName is about Pods with devices that name a node. Empty means Skip.
+	// NodeName is the policy for Pods with devices that have a nodeName. Empty means Skip.
 	NodeName Policy `json:"nodeName,omitempty"`
-	// OptOut is about Pods with devices that have OptOutLabel.
+	// OptOut is the policy for Pods with devices that have OptOutLabel.
 	OptOut OptOut `json:"optOut,omitzero"`
 }
 
@@ -51,7 +51,7 @@ const (
 	OptOutValue = "ignore"
 )
 
-// OptOut says where Pods may be left as they are. They are held to quotas all the same.
+// OptOut limits where Pods may opt out of changes. Quotas still apply to them.
 type OptOut struct {
 	// Policy is Skip or Deny, which refuses them. Empty means Skip.
 	Policy Policy `json:"policy,omitempty"`
@@ -59,11 +59,11 @@ type OptOut struct {
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Scheduler is the one that can place a device.
+// Scheduler is the scheduler that can assign a device.
 type Scheduler struct {
 	// Name is spec.schedulerName; empty means that any scheduler does.
 	Name string `json:"name,omitempty"`
-	// When is DefaultOnly or Never. Empty means DefaultOnly; that of Defaults holds for all families.
+	// When is DefaultOnly or Never. Empty means DefaultOnly; the value in Defaults applies to all families.
 	When string `json:"when,omitempty"`
 }
 
@@ -73,12 +73,12 @@ type Vendor struct {
 	Name string `json:"name"`
 	// Enabled is true if unset. A family that is not is checked and otherwise ignored.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Resources are the names in which Pods ask.
+	// Resources are the resource names that Pods request.
 	Resources Resources `json:"resources"`
 	Units     Units     `json:"units,omitzero"`
-	// Defaults fill in what is missing of a container that asks for something else of the family.
+	// Defaults are the missing amounts of a container that requests something else of the family.
 	Defaults VendorDefaults `json:"defaults,omitzero"`
-	// Exclusive is for containers that ask for whole devices.
+	// Exclusive is for containers that request whole devices.
 	Exclusive *Exclusive `json:"exclusive,omitempty"`
 	// Rules are carried out in this order.
 	Rules []Rule `json:"rules,omitempty"`
@@ -88,13 +88,13 @@ type Vendor struct {
 	AbsentEnv []Env `json:"absentEnv,omitempty"`
 	// AbsentEnvGroup names families that share AbsentEnv: it is for containers without a device of any of them.
 	AbsentEnvGroup string `json:"absentEnvGroup,omitempty"`
-	// Annotations are those of Pods with a device.
+	// Annotations are the annotations of Pods with a device.
 	Annotations []Annotation `json:"annotations,omitempty"`
-	// RuntimeClass is that of Pods with a device and without a class; empty means none.
+	// RuntimeClass is the class of Pods with a device and without a class; empty means none.
 	RuntimeClass string `json:"runtimeClass,omitempty"`
-	// Privileged overrides that of the registry.
+	// Privileged overrides the value of the registry.
 	Privileged Policy `json:"privileged,omitempty"`
-	// Scheduler overrides that of the registry.
+	// Scheduler overrides the value of the registry.
 	Scheduler Scheduler `json:"scheduler,omitzero"`
 	Quota     Quota     `json:"quota,omitzero"`
 	Ray       Ray       `json:"ray,omitzero"`
@@ -124,11 +124,11 @@ type Resources struct {
 	MemoryPercent string `json:"memoryPercent,omitempty"`
 	// Cores is the compute of each.
 	Cores string `json:"cores,omitempty"`
-	// Priority is handed to the container. It asks for no device by itself.
+	// Priority is passed to the container. It does not request a device by itself.
 	Priority string `json:"priority,omitempty"`
 }
 
-// Units say what the numbers mean. Those that say nothing are whole numbers; memory in MiB.
+// Units are the units of the numbers. Without a setting they are whole numbers; memory in MiB.
 type Units struct {
 	Memory MemoryUnit `json:"memory,omitzero"`
 	Cores  CoresUnit  `json:"cores,omitzero"`
@@ -142,7 +142,7 @@ const (
 	Bytes = "Bytes"
 )
 
-// What an amount is for.
+// Scope of an amount.
 const (
 	// Slice means that a container of n devices has n times the amount.
 	Slice = "Slice"
@@ -156,8 +156,8 @@ type MemoryUnit struct {
 	Form string `json:"form,omitempty"`
 	// ToMiB is the unit of Integer in MiB; 0 means 1.
 	ToMiB int64 `json:"toMiB,omitempty"`
-	// BareMiB is for Bytes: the unit in MiB of a number without a suffix. The API server writes 4000 as 4k, so that a suffix cannot be told
-	// from a number: whole numbers below 1048576 are taken for bare ones. 0 means that all are bytes.
+	// BareMiB is for Bytes: the unit in MiB of a number without a suffix. The API server writes 4000 as 4k, so that a suffix is not
+	// reliable: whole numbers below 1048576 count as numbers without a suffix. 0 means that all are bytes.
 	BareMiB int64 `json:"bareMiB,omitempty"`
 	// Per is Slice or Container; empty means Slice.
 	Per string `json:"per,omitempty"`
@@ -169,30 +169,30 @@ type CoresUnit struct {
 	Per string `json:"per,omitempty"`
 }
 
-// VendorDefaults are filled in where a container asks for something of the family.
+// VendorDefaults are filled in if a container requests something of the family.
 type VendorDefaults struct {
-	// Count of devices of a container that asks for memory or cores only; 0 leaves it at that, and no device is derived.
+	// Count is the number of devices of a container that requests memory or cores only; 0 derives none.
 	Count int64 `json:"count,omitempty"`
 }
 
-// Exclusive is what is reserved of devices that a container has for itself: it asks for a number of them, not for cores, and for all memory or none
-// by name.
+// Exclusive is the reservation for devices that a container has for itself. Such a container requests a number of devices, no cores, and
+// all of the memory or none explicitly.
 type Exclusive struct {
 	Cores int64 `json:"cores"`
 }
 
-// Quota says what of the family counts against limits.<resource> in a ResourceQuota.
+// Quota selects what of the family counts against limits.<resource> in a ResourceQuota.
 type Quota struct {
 	// Memory, Cores and Count are true if unset.
 	Memory *bool `json:"memory,omitempty"`
 	Cores  *bool `json:"cores,omitempty"`
 	Count  *bool `json:"count,omitempty"`
-	// CoresWhenAbsent is charged for each device of a container that says nothing about cores.
+	// CoresWhenAbsent is charged for each device of a container that sets no cores.
 	CoresWhenAbsent int64 `json:"coresWhenAbsent,omitempty"`
 	// WholeDeviceMiB is the memory of a device, for Assume.
 	WholeDeviceMiB int64 `json:"wholeDeviceMiB,omitempty"`
-	// Percent is about requests whose memory is not known, those for shares and for whole devices: Warn charges none, Deny refuses them where
-	// there is a quota for memory, Assume takes WholeDeviceMiB. Empty means Warn.
+	// Percent is for requests of unknown memory, such as shares and whole devices: Warn charges none, Deny refuses them if there is a quota
+	// for memory, Assume charges WholeDeviceMiB. Empty means Warn.
 	Percent string `json:"percent,omitempty"`
 }
 
@@ -202,14 +202,14 @@ const (
 	Assume = "Assume"
 )
 
-// Ray says how devices count in Ray. Without anything they are a custom resource with the name of the family in upper case.
+// Ray is how devices count in Ray. Without a setting they are a custom resource with the name of the family in upper case.
 type Ray struct {
-	// NumGPUs is Count for families that Ray's GPU detection knows.
+	// NumGPUs is Count for families that Ray's GPU detection supports.
 	NumGPUs string `json:"numGPUs,omitempty"`
-	// Custom are Ray resources with Count or Cores, which says what their amount is.
+	// Custom maps Ray resources to Count or Cores, which select their amount.
 	Custom map[string]string `json:"custom,omitempty"`
-	// Totals are Ray resources with MemoryMiB or CorePercent, which are sums over the devices of a node. Ray does not know which device has how much:
-	// it may place a task that needs 6000 on a node with two devices of 4096. They can be relied on where a node has one device.
+	// Totals are Ray resources with MemoryMiB or CorePercent, which are sums over the devices of a node. Ray does not know the amount of
+	// each device: it may place a task that needs 6000 on a node with two devices of 4096. They are reliable only if a node has one device.
 	Totals map[string]string `json:"totals,omitempty"`
 }
 

@@ -1,6 +1,6 @@
 package devices
 
-// Field is an amount that a container asks for.
+// Field is an amount that a container requests.
 type Field string
 
 // Fields.
@@ -12,7 +12,7 @@ const (
 	Priority      Field = "priority"
 )
 
-// Fields are all of them, in the order in which messages name them.
+// Fields are all fields, in the order in which messages name them.
 var Fields = []Field{Count, Memory, MemoryPercent, Cores, Priority}
 
 // Name is the resource of the field, empty if the family has none.
@@ -33,29 +33,29 @@ func (r *Resources) Name(f Field) string {
 	}
 }
 
-// Amounts that Ray's resources are made of.
+// Sources of the amounts of Ray's resources.
 const (
 	AmountCount = "Count"
 	AmountCores = "Cores"
 )
 
-// Rule is one or more statements about a field. Amounts are in the unit in which users write the field; of memory in Bytes in MiB. A rule about
-// a field that the container does not ask for does nothing, unless it fills it in.
+// Rule is one or more statements about a field. Amounts are in the unit in which users write the field; memory in Bytes is in MiB. A rule
+// about a field that the container does not request does nothing, unless it fills in the field.
 type Rule struct {
 	Field Field `json:"field"`
-	// If limits the rule to containers for which it holds.
+	// If limits the rule to containers that meet the condition.
 	If *Condition `json:"if,omitempty"`
 	// UnlessAnnotation leaves the rule out for Pods with the annotation.
 	UnlessAnnotation *AnnotationValue `json:"unlessAnnotation,omitempty"`
-	// When limits the rule to containers for which an expression in CEL is true (see package condition), for what If and UnlessAnnotation cannot say.
-	// The amounts are those after the rules before this one.
+	// When limits the rule to containers for which a CEL expression is true (see package condition). It is for cases that If and
+	// UnlessAnnotation cannot express. The amounts are those after the rules before this one.
 	When string `json:"when,omitempty"`
 
 	// Range is the least and the greatest amount.
 	Range []int64 `json:"range,omitempty"`
 	// OneOf are the amounts that there are.
 	OneOf []int64 `json:"oneOf,omitempty"`
-	// MultipleOf permits multiples, and what Also lists.
+	// MultipleOf permits multiples, and the values in Also.
 	MultipleOf int64   `json:"multipleOf,omitempty"`
 	Also       []int64 `json:"also,omitempty"`
 	// Positive refuses zero, which otherwise is the same as nothing.
@@ -63,10 +63,11 @@ type Rule struct {
 	// Zero is Absent: an amount of zero is the same as nothing. It is the default and may be said.
 	Zero string `json:"zero,omitempty"`
 
-	// Absent is filled in when there is none, for each device with PerDevice.
+	// Absent is filled in for a missing amount, for each device with PerDevice.
 	Absent    int64 `json:"absent,omitempty"`
 	PerDevice bool  `json:"perDevice,omitempty"`
-	// RoundUpTo are sizes, ascending; the amount becomes the next of them. Above is Deny or Clamp, for what exceeds the last; empty means Deny.
+	// RoundUpTo are sizes, ascending; the amount becomes the next of them. Above is Deny or Clamp, for amounts above the last size; empty
+	// means Deny.
 	RoundUpTo []int64 `json:"roundUpTo,omitempty"`
 	Above     string  `json:"above,omitempty"`
 	// DeriveWhenCountAbove computes the field.
@@ -77,10 +78,10 @@ type Rule struct {
 	DenyUnlessAnnotation *AnnotationValue `json:"denyUnlessAnnotation,omitempty"`
 }
 
-// Clamp lowers what exceeds the last size to it.
+// Clamp lowers amounts above the last size to it.
 const Clamp = "Clamp"
 
-// Condition is about one field; all that is set must hold. A field that is absent is 0.
+// Condition is about one field; all set conditions must hold. An absent field is 0.
 type Condition struct {
 	Field  Field  `json:"field"`
 	Equals *int64 `json:"equals,omitempty"`
@@ -101,7 +102,7 @@ type OneWhen struct {
 	Annotation string `json:"annotation,omitempty"`
 }
 
-// AnnotationValue holds for Pods with the annotation, and with that value if there is one.
+// AnnotationValue matches Pods with the annotation, and with that value if it is set.
 type AnnotationValue struct {
 	Key   string `json:"key"`
 	Value string `json:"value,omitempty"`
@@ -110,11 +111,11 @@ type AnnotationValue struct {
 // Annotation of Pods with a device.
 type Annotation struct {
 	Key string `json:"key"`
-	// Default is what Pods without it get, as a template (see Env); empty means that they get none.
+	// Default is the value for Pods without the annotation, as a template (see Env); empty means none.
 	Default string `json:"default,omitempty"`
 	// OneOf are the values that there are; empty means any, or the Default if that is a template.
 	OneOf []string `json:"oneOf,omitempty"`
-	// If limits it to containers for which it holds.
+	// If limits the annotation to containers that meet the condition.
 	If *Condition `json:"if,omitempty"`
 	// Unless leaves it out for Pods with another annotation.
 	Unless *AnnotationValue `json:"unless,omitempty"`
@@ -122,7 +123,7 @@ type Annotation struct {
 	When string `json:"when,omitempty"`
 }
 
-// What becomes of a variable that a container has already.
+// Handling of a variable that a container has already.
 const (
 	Keep    = "Keep"
 	Replace = "Replace"
@@ -131,7 +132,8 @@ const (
 // Env is a variable of a container.
 type Env struct {
 	Name string `json:"name"`
-	// Value may have ${count}, ${memory}, ${cores}, ${priority} and ${container} in it. A variable of which an amount is absent is left out.
+	// Value may contain ${count}, ${memory}, ${cores}, ${priority} and ${container}. The variable is left out if one of its amounts is
+	// absent.
 	Value string `json:"value"`
 	// When is HasPriority, an expression in CEL, or empty, which means always.
 	When string `json:"when,omitempty"`
@@ -141,10 +143,10 @@ type Env struct {
 	Conflict string `json:"conflict,omitempty"`
 }
 
-// HasPriority is a container that asks for a priority.
+// HasPriority selects containers that request a priority.
 const HasPriority = "HasPriority"
 
-// Expression is When, empty if that is none in CEL.
+// Expression is When, or empty if When is not a CEL expression.
 func (e *Env) Expression() string {
 	if e.When == HasPriority {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// MaxVendors bounds what one admission has to look at.
+// MaxVendors limits the work of one admission.
 const MaxVendors = 500
 
 // Validate reports everything in a registry that cannot be meant: names of resources that two families claim, settings that there are not, rules
@@ -175,7 +175,7 @@ func validateCustomName(name string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateGroups holds families that share variables for containers without a device to the same ones.
+// validateGroups requires that families that share variables for containers without a device have the same variables.
 func validateGroups(r *Registry) field.ErrorList {
 	var errs field.ErrorList
 	first := map[string]*Vendor{}

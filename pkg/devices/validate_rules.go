@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices/condition"
 )
 
-// MaxAmount bounds all amounts, so that products of two stay in 64 bits.
+// MaxAmount limits all amounts, so that products of two fit into 64 bits.
 const MaxAmount = 1 << 31
 
 func validateRule(v *Vendor, r *Rule, path *field.Path) field.ErrorList {
@@ -48,7 +48,7 @@ func (r *Rule) empty() bool {
 	return !checks && r.Zero == "" && r.Absent == 0 && r.RoundUpTo == nil && r.DeriveWhenCountAbove == nil
 }
 
-// validateTogether looks at fields that are for others.
+// validateTogether checks fields that need other fields.
 func validateTogether(r *Rule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.Above != "" && len(r.RoundUpTo) == 0 {
@@ -80,7 +80,7 @@ func validateOneWhen(v *Vendor, r *Rule, w *OneWhen, path *field.Path) field.Err
 	return errs
 }
 
-// validateAmounts looks at the numbers of a rule.
+// validateAmounts checks the numbers of a rule.
 func validateAmounts(r *Rule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.Range != nil && (len(r.Range) != 2 || r.Range[0] > r.Range[1]) {
@@ -132,7 +132,7 @@ func known(v *Vendor, f Field, path *field.Path) field.ErrorList {
 // templates are the parts of a value that are filled in.
 var templates = regexp.MustCompile(`\$\{([^}]*)\}?`)
 
-// validateEnv looks at variables. One that is there twice would be written by turns.
+// validateEnv checks variables. A repeated variable would be written alternately with each of its values.
 func validateEnv(v *Vendor, list []Env, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]bool{}
@@ -165,7 +165,7 @@ func validateAbsentEnv(v *Vendor, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateTemplate looks at what stands in braces: a field of the family, or the container.
+// validateTemplate checks the names in braces: a field of the family, or the container.
 func validateTemplate(v *Vendor, value string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range templates.FindAllStringSubmatch(value, -1) {

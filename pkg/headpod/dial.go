@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ErrRefused says that an address is not one of a Pod.
+// ErrRefused means that an address is not the address of a Pod.
 var ErrRefused = errors.New("the address is refused")
 
 // NewTransport returns a transport that connects to addresses of Pods only. It resolves no names, and uses no proxy of the environment. apiServer is the
@@ -51,7 +51,7 @@ func (d dialer) dial(ctx context.Context, network, address string) (net.Conn, er
 	return (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second, Control: d.control}).DialContext(ctx, network, address)
 }
 
-// control sees the address that the kernel is about to connect to.
+// control checks the address that the kernel is about to connect to.
 func (d dialer) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -70,8 +70,8 @@ func (d dialer) check(ip netip.Addr) error {
 	return nil
 }
 
-// To returns a transport that sends each request to the address that find returns at the time, whatever the host in its URL is. The Host header keeps the
-// host of the URL. The address is found anew for each request, because a head that was replaced has another one.
+// To returns a transport that sends each request to the address that find returns, independent of the host in its URL. The Host header
+// keeps the host of the URL. It calls find for each request, because a replaced head has another address.
 func To(next http.RoundTripper, find func(ctx context.Context) (netip.AddrPort, error)) http.RoundTripper {
 	return to{next, find}
 }

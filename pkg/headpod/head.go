@@ -13,7 +13,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// ErrNoHead says that a Pod is not the running head of the cluster.
+// ErrNoHead means that a Pod is not the running head of the cluster.
 var ErrNoHead = errors.New("the cluster has no running head Pod")
 
 // Head is the dashboard of one RayCluster.
@@ -24,8 +24,8 @@ type Head struct {
 	Port int32
 }
 
-// Of returns the head of a RayCluster. The port is the target of the dashboard port of headService, if the user gives one, else the port of the Ray
-// container with the name dashboard, else 8265: the port that the head Service leads to.
+// Of returns the head of a RayCluster. The port is the target of the dashboard port of headService, if the user sets one. Otherwise it is
+// the port of the Ray container named dashboard, or else 8265: the target port of the head Service.
 func Of(rc *rayv1.RayCluster) Head {
 	return Head{Namespace: rc.Namespace, Cluster: rc.Name, UID: rc.UID, Port: port(&rc.Spec.HeadGroupSpec)}
 }
@@ -75,8 +75,8 @@ func (h Head) Labels() map[string]string {
 	return map[string]string{rayv1.LabelCluster: h.Cluster, rayv1.LabelNodeType: string(rayv1.HeadNode)}
 }
 
-// Address is where the dashboard of the cluster listens in its Pod. It is an error, which is ErrNoHead, if the Pod is not the head, is not controlled by the
-// RayCluster, or has no address of its own: a Pod that has ended keeps its address in its status, while the address may be that of another Pod.
+// Address is the address of the cluster's dashboard in its Pod. The error is ErrNoHead if the Pod is not the head, is not controlled by the
+// RayCluster, or has no address of its own. A Pod that has ended keeps its address in its status, while another Pod may have that address.
 func (h Head) Address(pod *corev1.Pod) (netip.AddrPort, error) {
 	refuse := func(format string, args ...any) (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("%w: Pod %s "+format, append([]any{ErrNoHead, pod.Name}, args...)...)

@@ -9,9 +9,9 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// Join puts together what is wrong with the form of a document, as Decode finds it, and what rules say about its content,
-// without the problems that follow from a mistake in the form: rules saw only what was left of the document. The time that it takes grows
-// with the number of errors, and not with its square.
+// Join merges the mistakes in the form of a document, which Decode finds, with the problems that rules find in its content. It leaves out
+// problems that follow from a mistake in the form, because rules only saw the part that could be decoded. Its time is linear in the number
+// of errors.
 func Join(form, content field.ErrorList) field.ErrorList {
 	all := slices.Clone(form)
 	wrong := placesOf(form)
@@ -23,9 +23,9 @@ func Join(form, content field.ErrorList) field.ErrorList {
 	return all
 }
 
-// places are those of the mistakes in the form of a document, as paths.
+// places are the places of the mistakes in the form of a document, as paths.
 type places struct {
-	// at are the places themselves, above these and all that contains them, and beside what contains those where a field is unknown.
+	// at are the places themselves. above are these and all that contain them. beside are the containers of unknown fields.
 	at, above, beside map[string]struct{}
 }
 
@@ -43,8 +43,8 @@ func placesOf(form field.ErrorList) places {
 	return p
 }
 
-// explain tells whether a problem of the content may come of nothing but a mistake in the form: it is about that place, or misses what
-// contains it, or what may have been misspelt there.
+// explain reports whether a problem of the content may be only the consequence of a mistake in the form. Such a problem is about the place
+// of the mistake, or it misses a field that contains the mistake or may be misspelt there.
 func (p places) explain(problem *field.Error) bool {
 	required := problem.Type == field.ErrorTypeRequired
 	if required && has(p.above, problem.Field) || required && has(p.beside, "") {
@@ -63,7 +63,7 @@ func has(set map[string]struct{}, path string) bool {
 	return ok
 }
 
-// containers are the path itself and all that contains it, the outermost first.
+// containers returns the paths of everything that contains the path, the outermost first, and the path itself.
 func containers(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := range path {

@@ -13,12 +13,12 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// Decode writes a tree, as Read gives it, into the struct or map that into points to: a type of the Kubernetes API, or a message of protobuf that
-// has scalars only. It returns every mistake, up to 100, with its path: unknown field, wrong case, wrong type, number out of range, malformed quantity
-// or time, null inside a list. What had no mistake is written even if there are some.
+// Decode writes a tree, as Read returns it, into the struct or map that into points to: a type of the Kubernetes API, or a message of
+// protobuf with scalars only. It returns every mistake, up to 100, with its path: unknown field, wrong case, wrong type, number out of
+// range, malformed quantity or time, null inside a list. Values without mistakes are written in any case.
 //
-// A member that is null is the same as an absent one, and so is an empty list or map where the API does not tell them apart (omitempty). In the tree
-// an integer that stands as text, because a Struct could not hold it, becomes a number.
+// A null member equals an absent one, and so does an empty list or map where the API treats both as equal (omitempty). An integer that is
+// text in the tree, because a Struct could not hold it, becomes a number.
 func Decode(tree map[string]any, into any, path *field.Path) field.ErrorList {
 	d := decoder{}
 	d.decode(tree, reflect.ValueOf(into).Elem(), path)
@@ -75,7 +75,8 @@ func (d *decoder) decode(v any, rv reflect.Value, path *field.Path) {
 	}
 }
 
-// decodePointer leaves nil what a mistake left empty: a pointer to nothing would be a value that nobody wrote. An object was written whatever is in it.
+// decodePointer leaves the pointer nil if a mistake left its value empty: a pointer to a zero value would be a value that the user did not
+// write. A written object always gets a pointer.
 func (d *decoder) decodePointer(v any, rv reflect.Value, path *field.Path) {
 	elem, before := reflect.New(rv.Type().Elem()), len(d.list)
 	d.decode(v, elem.Elem(), path)
@@ -175,7 +176,7 @@ func (d *decoder) decodeByJSON(v any, rv reflect.Value, path *field.Path) {
 	}
 }
 
-// exactInteger returns the integer that v says as text where a field of 64 bits is meant and no float64 can hold it.
+// exactInteger returns the integer in the text v if the type is a 64-bit integer and no float64 can hold the number.
 func exactInteger(v any, t reflect.Type) any {
 	text, ok := v.(string)
 	if !ok {
@@ -195,7 +196,7 @@ func exactInteger(v any, t reflect.Type) any {
 	return n
 }
 
-// isPlain reports whether v is what text becomes without quotes in YAML.
+// isPlain reports whether v is the value of a text without quotes in YAML.
 func isPlain(v any) bool {
 	switch v.(type) {
 	case int64, float64, bool:

@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// TestDecodeTree holds what tells an object of a file from one of a message: nulls, and integers beyond float64.
+// TestDecodeTree covers values that files can have and messages cannot: nulls, and integers beyond float64.
 func TestDecodeTree(t *testing.T) {
 	var pod corev1.PodSpec
 	tree := map[string]any{

@@ -20,8 +20,8 @@ type Position struct {
 // maxLocated bounds the paths of one call. Decode reports no more mistakes.
 const maxLocated = maxMistakes
 
-// Locate finds where paths stand in a document, as a [Locator] does. It is for documents of others: it reads no more values than Read, and leaves out
-// paths beyond the first 100 and those of a document that cannot be read, so the map may be empty; it is never nil.
+// Locate finds the positions of paths in a document, like a [Locator]. It is for untrusted documents: it reads no more values than Read,
+// and ignores paths after the first 100. The map is empty for a document that cannot be read; it is never nil.
 func Locate(data []byte, paths []string) map[string]Position {
 	found := map[string]Position{}
 	l := locator(data, MaxValues)
@@ -33,13 +33,13 @@ func Locate(data []byte, paths []string) map[string]Position {
 	return found
 }
 
-// Locator finds where paths, as the mistakes of this package and the rules of package validation name them, stand in one document of YAML, or of JSON,
-// which is read as YAML.
+// Locator finds the positions of paths in one document of YAML, or of JSON, which it reads as YAML. Paths have the form of the mistakes of
+// this package and of the rules of package validation.
 type Locator struct {
 	root *yaml.Node // nil if the document cannot be read
 }
 
-// NewLocator reads a file of the user's own, however many values it has. Of a document that cannot be read the Locator finds nothing.
+// NewLocator reads a trusted file with any number of values. For a document that cannot be read, the Locator finds nothing.
 func NewLocator(data []byte) *Locator { return locator(data, max(MaxValues, len(data))) }
 
 func locator(data []byte, maxValues int) *Locator {
@@ -54,7 +54,7 @@ var (
 	surrogate = regexp.MustCompile(`^\\u[dD][89a-fA-F]`)
 )
 
-// escapeOfYAML replaces an escape of JSON that YAML lacks by text of the same length: \/, and the halves of a character beyond the first 65536.
+// escapeOfYAML replaces a JSON escape that YAML lacks with text of the same length: \/, and the halves of a surrogate pair.
 func escapeOfYAML(escape []byte) []byte {
 	switch {
 	case string(escape) == `\/`:
@@ -65,9 +65,9 @@ func escapeOfYAML(escape []byte) []byte {
 	return escape
 }
 
-// At finds a path. A member is found at its key, and an item of a list at its first character; what came by an alias or a merge is found where it is
-// written. A path that the document does not have, such as one of a required field, is found at the nearest object or list around it. It returns false
-// if the document cannot be read.
+// At finds a path. The position of a member is its key, and that of a list item its first character. Values from an alias or a merge have
+// the position where they are written. A path that the document lacks, such as one of a required field, has the position of the nearest
+// object or list around it. At returns false if the document cannot be read.
 func (l *Locator) At(path string) (Position, bool) {
 	if l.root == nil {
 		return Position{}, false
@@ -79,7 +79,7 @@ func (l *Locator) At(path string) (Position, bool) {
 	return Position{Line: at.Line, Column: at.Column}, true
 }
 
-// nodeAt walks down a path as far as the document goes.
+// nodeAt follows a path as far as the document has it.
 func nodeAt(root *yaml.Node, rest string) *yaml.Node {
 	at, value := root, root
 	for depth := 0; rest != "" && depth <= MaxDepth; depth++ {
@@ -92,7 +92,7 @@ func nodeAt(root *yaml.Node, rest string) *yaml.Node {
 	return resolved(at)
 }
 
-// step finds the child of n at which a path begins, and what is left of the path behind it. key is where the child begins.
+// step finds the child of n at which a path begins, and the rest of the path after it. key is the start of the child.
 func step(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left string, ok bool) {
 	if n = resolved(n); n == nil || depth > MaxDepth {
 		return nil, nil, "", false
@@ -109,7 +109,7 @@ func step(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left str
 	return nil, nil, "", false
 }
 
-// member is step for a mapping: its own members come before those that are merged into it, as in Read.
+// member is step for a mapping: its own members come before merged ones, as in Read.
 func member(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left string, ok bool) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -134,7 +134,7 @@ func member(n *yaml.Node, path string, depth int) (key, value *yaml.Node, left s
 	return nil, nil, "", false
 }
 
-// behindName takes a member off a path: what a struct has is written with a dot, the key of a map in brackets.
+// behindName removes a member from a path: a field of a struct is written with a dot, the key of a map in brackets.
 func behindName(path, name string) (string, bool) {
 	if left, ok := behind(path, name); ok && name != "" {
 		return left, true
@@ -142,7 +142,7 @@ func behindName(path, name string) (string, bool) {
 	return behind(path, "["+mistake.Short(name)+"]")
 }
 
-// behind takes one element off a path.
+// behind removes one element from a path.
 func behind(path, element string) (string, bool) {
 	left, ok := strings.CutPrefix(path, element)
 	if !ok || left != "" && left[0] != '.' && left[0] != '[' {
@@ -151,7 +151,7 @@ func behind(path, element string) (string, bool) {
 	return strings.TrimPrefix(left, "."), true
 }
 
-// resolved is what a document or an alias stands for.
+// resolved returns the node that a document or an alias refers to.
 func resolved(n *yaml.Node) *yaml.Node {
 	for n != nil && (n.Kind == yaml.AliasNode || n.Kind == yaml.DocumentNode) {
 		if n.Kind == yaml.AliasNode {

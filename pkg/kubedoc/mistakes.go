@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// Problem is what is wrong at path, nil for the document itself: detail says what, reason (of package mistake) is its Origin.
+// Problem returns a problem at path, nil for the document itself, with a detail. reason, of package mistake, is its Origin.
 func Problem(path *field.Path, reason, detail string) *field.Error {
 	e := &field.Error{Type: field.ErrorTypeTypeInvalid, BadValue: field.OmitValueType{}, Detail: detail}
 	if path != nil {
@@ -17,7 +17,7 @@ func Problem(path *field.Path, reason, detail string) *field.Error {
 	return e.WithOrigin(reason)
 }
 
-// maxMistakes bounds what is said about a hopeless document.
+// maxMistakes limits the number of reported mistakes of one document.
 const maxMistakes = 100
 
 // mistakes are those found so far.
@@ -29,7 +29,7 @@ func (m *mistakes) add(path *field.Path, reason, detail string) {
 	}
 }
 
-// full reports whether what is found from now on will not be reported, so that there is no use in finding words for it.
+// full reports whether further mistakes will not be reported, so that callers can skip their texts.
 func (m *mistakes) full() bool { return len(m.list) >= maxMistakes }
 
 func (m *mistakes) wrongType(path *field.Path, want string, got any) {
@@ -38,7 +38,7 @@ func (m *mistakes) wrongType(path *field.Path, want string, got any) {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// memberOf is the path of a member; one whose name is no identifier is likely the key of a map.
+// memberOf is the path of a member. A name that is not an identifier is probably the key of a map.
 func memberOf(path *field.Path, name string) *field.Path {
 	if len(name) < 64 && identifier.MatchString(name) {
 		return path.Child(name)

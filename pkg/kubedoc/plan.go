@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// structPlan is what decoding needs to know about a struct type.
+// structPlan is the information about a struct type that decoding needs.
 type structPlan struct {
 	fields []fieldPlan
 	byName map[string]int
@@ -22,7 +22,7 @@ type structPlan struct {
 
 type fieldPlan struct {
 	name string
-	// index leads to the field through inlined structs, none of which is a pointer in the Kubernetes API.
+	// index is the path to the field through inlined structs, none of which is a pointer in the Kubernetes API.
 	index     []int
 	omitEmpty bool
 }
@@ -76,7 +76,7 @@ var (
 	marshalerType   = reflect.TypeFor[json.Marshaler]()
 )
 
-// speaksJSON reports whether t has a JSON form of its own, which then is left to its methods.
+// speaksJSON reports whether t has its own JSON methods, which then decode it.
 func speaksJSON(t reflect.Type) bool {
 	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }

@@ -17,17 +17,19 @@ import (
 const (
 	// MaxDepth is how deep objects and lists may be nested. A pod template needs less than 20.
 	MaxDepth = 100
-	// MaxValues is how many values (keys not counted) a document may have, with all aliases of YAML followed. An object that etcd takes has less.
+	// MaxValues is the number of values (without keys) that a document may have, with all YAML aliases expanded. Every object that fits
+	// into etcd has less.
 	MaxValues = 250_000
 	// maxText bounds the text of all values together, which only aliases can make longer than the document.
 	maxText = 4 << 20
 )
 
-// Read reads one document in JSON, or in YAML as kubectl understands it, into a tree as unstructured.Unstructured keeps it: integers as int64, other
-// numbers as float64. It returns every mistake in the text, up to 100: a key that is there twice, of which the first counts, text that is not UTF-8,
-// too many values. The tree is nil when the document as a whole cannot be read or is no object; there is one mistake then at least.
+// Read reads one document in JSON, or in YAML as kubectl accepts it, into a tree in the form of unstructured.Unstructured: integers as
+// int64, other numbers as float64. It returns every mistake in the text, up to 100: a repeated key (the first one counts), text that is not
+// UTF-8, too many values. The tree is nil if the document as a whole cannot be read or is not an object; there is at least one mistake
+// then.
 //
-// It is linear in the document: at most 400 bytes are allocated for each of its bytes, whatever it says, and no more than MaxValues are read.
+// Its time is linear in the document. It allocates at most 400 bytes per byte of the document and reads at most MaxValues values.
 func Read(data []byte, isYAML bool) (map[string]any, field.ErrorList) {
 	return read(&reader{data: data, maxValues: MaxValues, maxText: maxText}, isYAML)
 }
@@ -52,7 +54,7 @@ func read(r *reader, isYAML bool) (map[string]any, field.ErrorList) {
 	return tree, r.list
 }
 
-// reader reads a document. Its functions return false when there is no use in reading on.
+// reader reads a document. Its functions return false if reading cannot continue.
 type reader struct {
 	mistakes
 	data   []byte
@@ -63,7 +65,7 @@ type reader struct {
 	maxValues, maxText int
 }
 
-// place is where a value stands in the document. Places stay on the stack of the functions that read; a path is made for what is reported only.
+// place is the position of a value in the document. Places stay on the stack of the functions that read; only mistakes need a path.
 type place struct {
 	up     *place
 	name   string
@@ -96,7 +98,7 @@ func (r *reader) readJSON() (any, bool) {
 	return r.jsonValue(nil, 0)
 }
 
-// position says where a syntax error of JSON is.
+// position returns the position of a syntax error in JSON.
 func (r *reader) position(err error) string {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok || syntax.Offset == 0 {
@@ -106,7 +108,7 @@ func (r *reader) position(err error) string {
 	return fmt.Sprintf("line %d, column %d: ", bytes.Count(before, []byte{'\n'})+1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1)
 }
 
-// jsonValue reads the next value of JSON that encoding/json has found to be well formed.
+// jsonValue reads the next value of JSON that encoding/json has validated.
 func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 	if depth > MaxDepth {
 		r.wrong(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
@@ -140,7 +142,7 @@ func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 	return r.number(string(r.data[start:r.pos]), at), true
 }
 
-// next returns the byte at which the next value, or the end of an object or list, begins. What separates them has been checked.
+// next returns the first byte of the next value, or the end of an object or list. Separators have been checked already.
 func (r *reader) next() byte {
 	for strings.IndexByte(" \t\r\n,:", r.data[r.pos]) >= 0 {
 		r.pos++
@@ -181,7 +183,7 @@ func (r *reader) jsonList(at *place, depth int) (any, bool) {
 	return list, true
 }
 
-// jsonString reads a string, at whose opening quote the reader is.
+// jsonString reads a string. The reader is at its opening quote.
 func (r *reader) jsonString(at *place) string {
 	start, escaped := r.pos, false
 	for r.pos++; r.data[r.pos] != '"'; r.pos++ {
@@ -197,7 +199,7 @@ func (r *reader) jsonString(at *place) string {
 		return string(raw[1 : len(raw)-1])
 	}
 	var text string
-	_ = json.Unmarshal(raw, &text) // replaces what is no text by U+FFFD without a word
+	_ = json.Unmarshal(raw, &text) // silently replaces invalid text by U+FFFD
 	switch {
 	case !valid:
 		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")

@@ -54,7 +54,7 @@ func (d *decoder) decodeScalarType(v any, rv reflect.Value, path *field.Path) bo
 	return true
 }
 
-// quantity takes strings and integers. A fraction as a number is refused as the API server does: it may not be exact.
+// quantity accepts strings and integers. It refuses a fraction as a number, as the API server does, because it may not be exact.
 func (d *decoder) quantity(v any, path *field.Path) (resource.Quantity, bool) {
 	text, isText := v.(string)
 	if !isText {
@@ -85,8 +85,8 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 	if len(text) <= 64 && !hugeExponent.MatchString(text) {
 		q, err := resource.ParseQuantity(text)
 		if err == nil {
-			// What is kept must be what would be read back: ParseQuantity rounds to nano and caps large values, and its
-			// canonical form may differ from the parsed number until it was printed once.
+			// The stored value must equal the value that is read back. ParseQuantity rounds to nano and caps large values, and its
+			// canonical form may differ from the parsed number until it has been printed once.
 			return resource.ParseQuantity(q.String())
 		}
 	}
@@ -96,7 +96,7 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 	return resource.Quantity{}, fmt.Errorf("%q is not a quantity such as 500m, 2 or 16Gi", text)
 }
 
-// decodeInt takes any number without a fraction: 3, 3.0 and 3e0 are one to JSON.
+// decodeInt accepts any number without a fraction: 3, 3.0 and 3e0 are equal in JSON.
 func (d *decoder) decodeInt(v any, rv reflect.Value, path *field.Path) {
 	n, ok := integer(v)
 	f, isFloat := v.(float64)

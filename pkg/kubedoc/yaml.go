@@ -32,10 +32,10 @@ func (r *reader) readYAML() (root any, ok bool) {
 	return r.yamlValue(doc, nil, 0)
 }
 
-// documentOf parses the text, which must be one document. Nil is a text that cannot be parsed; the mistake says why.
+// documentOf parses the text, which must be one document. It returns nil and reports a mistake if the text cannot be parsed.
 func (r *reader) documentOf() (doc *yaml.Node) {
 	defer func() {
-		// The library reports what it finds by panic inside and is not quite proof against what fuzzers find.
+		// The library reports errors by panics internally, and does not recover from all of them on inputs as fuzzers find them.
 		if e := recover(); e != nil {
 			r.wrong(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
 			doc = nil
@@ -69,7 +69,8 @@ func (r *reader) documentOf() (doc *yaml.Node) {
 	return doc
 }
 
-// indicators counts the characters by which values may begin. The parser, which takes 200 bytes for each value, makes at most two for one of them.
+// indicators counts the characters that may begin values. The parser, which needs 200 bytes per value, makes at most two values per
+// indicator.
 func indicators(data []byte) int {
 	count := 0
 	for i, c := range data {
@@ -77,7 +78,7 @@ func indicators(data []byte) int {
 		case ',', '[', '{':
 			count++
 		case '-', '?', ':':
-			// Else it is part of a text, but for a colon behind quotes, as in JSON.
+			// Otherwise the character is part of a text, except a colon after quotes, as in JSON.
 			if i+1 == len(data) || strings.IndexByte(" \t\r\n", data[i+1]) >= 0 || c == ':' && i > 0 && (data[i-1] == '"' || data[i-1] == '\'') {
 				count++
 			}
@@ -87,7 +88,7 @@ func indicators(data []byte) int {
 }
 
 func (r *reader) yamlValue(n *yaml.Node, at *place, depth int) (any, bool) {
-	if depth > MaxDepth { // also how an alias to what contains it ends
+	if depth > MaxDepth { // also ends an alias to its own container
 		r.wrong(at, mistake.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
 		return nil, false
 	}
@@ -153,7 +154,7 @@ func (r *reader) yamlMapping(n *yaml.Node, at *place, depth int) (any, bool) {
 	return object, true
 }
 
-// yamlMerge adds the members of what `<<` names, one mapping or a list of them, that are not there yet.
+// yamlMerge adds the missing members from the value of `<<`: one mapping, or a list of mappings.
 func (r *reader) yamlMerge(n *yaml.Node, object map[string]any, at *place, depth int) bool {
 	value, ok := r.yamlValue(n, at, depth+1)
 	if !ok {

@@ -16,23 +16,23 @@ import (
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
-// Options are what findings depend on besides object and registry.
+// Options are the inputs of the check besides object and registry.
 type Options struct {
-	// Facts reports whether the operator stores what an autoscaler cannot see.
+	// Facts reports whether the operator publishes the resources that an autoscaler cannot see.
 	Facts bool
 }
 
-// Finding is something that device admission, or Ray because of devices, would say of the Pods of a group.
+// Finding is a problem that device admission, or Ray because of devices, would report for the Pods of a group.
 type Finding struct {
 	Group string
-	// Refused says that Pods of the group are refused, so that there will be none; otherwise it is a warning.
+	// Refused means that Pods of the group are refused, so that none will exist; otherwise the finding is a warning.
 	Refused bool
-	// Forbidden says that a policy of the registry refuses them, and nothing in itself wrong.
+	// Forbidden means that a policy of the registry refuses the Pods, although they are valid in themselves.
 	Forbidden bool
-	// Disagrees says that the user gives Ray another number than the devices, which is kept.
+	// Disagrees means that the user gives Ray a number that differs from the devices; the user's number is kept.
 	Disagrees bool
 	Field     *field.Path
-	// Message says what is wrong and what would be right.
+	// Message describes the problem and a remedy.
 	Message string
 }
 
@@ -51,7 +51,7 @@ func Check(p *plan.Program, object runtime.Object, o Options) []Finding {
 	return out
 }
 
-// checker looks at one group.
+// checker checks one group.
 type checker struct {
 	group    *Group
 	program  *plan.Program
@@ -68,7 +68,7 @@ func (c *checker) refusals() {
 	for _, p := range c.plan.Problems {
 		path, message := c.place(p)
 		if !c.group.Ray {
-			// The registration asks for Pods of Ray, and that of a submitter is none.
+			// Admission is registered for Pods of Ray, and the Pod of a submitter is not one.
 			c.warn(path, "%s (refused where device admission looks at all Pods)", message)
 			continue
 		}
@@ -76,7 +76,7 @@ func (c *checker) refusals() {
 	}
 }
 
-// optOut is about Pods that are to be left as they are, where the registry does not permit it.
+// optOut checks Pods that opt out of changes although the registry forbids it.
 func (c *checker) optOut() {
 	text := c.group.ForbiddenOptOut(c.program, c.plan)
 	if text == "" {
@@ -93,7 +93,7 @@ func (c *checker) optOut() {
 	c.findings = append(c.findings, Finding{Group: c.group.Name, Refused: true, Forbidden: true, Field: path, Message: text + "; leave the label out"})
 }
 
-// place is the field that a problem is about, and what it says with what to do.
+// place returns the field of a problem, and its message with a remedy.
 func (c *checker) place(p plan.Problem) (*field.Path, string) {
 	at := c.container(p.Container)
 	switch {
@@ -156,7 +156,7 @@ func (c *checker) elsewhere() {
 	}
 }
 
-// disagreement finds numbers of the user that are not those of the devices. None on the head keeps tasks off it, which is usual.
+// disagreement reports numbers of the user that differ from those of the devices. Zero on the head keeps tasks off it, which is usual.
 func (c *checker) disagreement(counts raycount.Counts, g *raycount.Group) {
 	said, ok := g.UserGPUs()
 	if !ok || counts.GPUs == nil || said == *counts.GPUs || said == 0 && c.group.Name == rayv1.HeadGroupName {
@@ -169,7 +169,7 @@ func (c *checker) disagreement(counts raycount.Counts, g *raycount.Group) {
 	c.findings = append(c.findings, Finding{Group: c.group.Name, Disagrees: true, Field: path, Message: fmt.Sprintf("is %d and is kept, but the Ray container sees %d: leave it out to have Ray started with what the container sees", said, *counts.GPUs)})
 }
 
-// unseen finds what the autoscaler does not know although nodes will have it.
+// unseen reports resources of nodes that the autoscaler does not know.
 func (c *checker) unseen(counts raycount.Counts, g *raycount.Group) {
 	if !c.group.Autoscaled {
 		return

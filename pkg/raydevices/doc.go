@@ -1,3 +1,3 @@
-// Package raydevices says what device admission makes of the Pods of a Ray object before there are any: which of them it would refuse, with the field and
-// what to do, and what it would warn of. Gateway, webhook and command line ask it; it is a function of the object and the registry.
+// Package raydevices predicts what device admission does to the Pods of a Ray object before they exist: which of them it would refuse, with
+// the field and a remedy, and its warnings. Gateway, webhook and command line use it. It depends only on the object and the registry.
 package raydevices

@@ -14,17 +14,17 @@ import (
 
 // Group are Pods that one template makes.
 type Group struct {
-	// Name is that of the group, as in the label ray.io/group.
+	// Name is the name of the group, as in the label ray.io/group.
 	Name string
-	// Path is that of the group, Template that of its template.
+	// Path is the path of the group, TemplatePath that of its template.
 	Path, TemplatePath *field.Path
 	Template           *corev1.PodTemplateSpec
-	// Namespace is that of the object, empty if it does not say.
+	// Namespace is that of the object, or empty if the object has none.
 	Namespace string
-	// Labels are those of the template and those that the operator adds to all Pods of the group, whoever owns the cluster. What a configuration of the
-	// operator adds is not known here.
+	// Labels are those of the template and those that the operator adds to all Pods of the group, independent of the owner of the cluster.
+	// Labels from the configuration of the operator are not known here.
 	Labels map[string]string
-	// Pods is how many there are at least.
+	// Pods is the minimum number of Pods.
 	Pods int64
 	// Ray reports whether Ray runs in the first container. StartParams and Resources are for it.
 	Ray                    bool
@@ -33,7 +33,7 @@ type Group struct {
 	Autoscaled bool
 }
 
-// Groups are those of a Ray object, the head first; none of another kind of object.
+// Groups returns the groups of a Ray object, the head first; none for another kind of object.
 func Groups(object runtime.Object) []Group {
 	groups := groupsOf(object)
 	if m, ok := object.(metav1.Object); ok {
@@ -106,12 +106,13 @@ func podLabels(t *corev1.PodTemplateSpec, ofGroup map[string]string, kind rayv1.
 	return l
 }
 
-// Plan is what device admission does to Pods of the group.
+// Plan returns the changes that device admission makes to Pods of the group.
 func (g *Group) Plan(p *plan.Program) *plan.Result {
 	return p.Plan(plan.FromPod(g.Template.Annotations, &g.Template.Spec).WithLabels(g.Labels))
 }
 
-// ForbiddenOptOut says why Pods of the group, which the plan is of, may not be left as they are by their label; empty if they may, or are not.
+// ForbiddenOptOut returns the reason why Pods of the group may not opt out of changes by their label; empty if they may, or do not. r is
+// the plan of these Pods.
 func (g *Group) ForbiddenOptOut(p *plan.Program, r *plan.Result) string {
 	if len(r.Devices) == 0 {
 		return ""

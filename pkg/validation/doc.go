@@ -1,11 +1,9 @@
-// Package validation holds every rule on a Ray object. The gateway, the webhooks, the controllers and the command-line
-// tool all ask it, so that an object gets the same verdict, at the same field paths and in the same words, whichever
-// entry point it came through.
+// Package validation contains every rule on a Ray object. The gateway, the webhooks, the controllers and the command-line tool all use it.
+// An object therefore gets the same verdict, at the same field paths and with the same texts, at every entry point.
 //
-// The package is pure: no client, no clock, no log, no global state. What a rule has to know beyond the object (feature
-// gates, facts about the Kubernetes cluster) arrives in [Options]. It accepts any object that Go can hold, nil parts
-// included, and takes time in proportion to the size of the object.
+// The package is pure: no client, no clock, no log, no global state. Inputs of a rule besides the object (feature gates, facts about the
+// Kubernetes cluster) are in [Options]. It accepts any Go object, including nil parts, and its time is linear in the size of the object.
 //
-// Each problem carries the stable id of its rule in the Origin of the field.Error; [Rules] describes the rules.
-// Errors refuse an object. Warnings tell of what works today but not as its author may think; they never refuse.
+// Each problem has the stable id of its rule in the Origin of the field.Error; [Rules] describes the rules. Errors refuse an object.
+// Warnings report settings that work today but may not do what their author expects; they never refuse.
 package validation

@@ -13,13 +13,13 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// exempt reports whether the update is none of the rules' business: deletion, finalizers, owners, managed fields, status.
+// exempt reports whether the rules do not apply to the update: deletion, finalizers, owners, managed fields, status.
 func exempt(object, old Object, spec, oldSpec any) bool {
 	return object.GetDeletionTimestamp() != nil ||
 		maps.Equal(object.GetLabels(), old.GetLabels()) && maps.Equal(object.GetAnnotations(), old.GetAnnotations()) && equality.Semantic.DeepEqual(spec, oldSpec)
 }
 
-// ruleRoots are the paths of the parts of an object that rules speak of. Empty means that the kind has no such part.
+// ruleRoots are the paths of the parts of an object that rules check. Empty means that the kind has no such part.
 type ruleRoots struct{ cluster, job string }
 
 // of is the path below which the rule reads.
@@ -33,8 +33,8 @@ func (r ruleRoots) of(kind string) string {
 	return ""
 }
 
-// ratchet splits errors of the new object into those that the old one does not have, and those that it has: of the same
-// rule, in the same words, at the same place, with the same value there and in all fields that the rule reads.
+// ratchet splits errors of the new object into new ones and those that the old object has as well. These have the same rule, text and
+// place, and the same values at that place and in all fields that the rule reads.
 func ratchet(errs field.ErrorList, oldErrs func() field.ErrorList, object, old any, roots ruleRoots) (fresh, known field.ErrorList) {
 	if len(errs) == 0 {
 		return nil, nil
@@ -88,8 +88,8 @@ func encoded(v reflect.Value) string {
 	return string(data)
 }
 
-// locate follows a path into an object. It returns the path with names for indices where list items have names, so that
-// moving an item is no change of it, and the value at the end, which is not valid when the path leads nowhere.
+// locate follows a path into an object. It returns the path, with names in place of indices where list items have names, so that moving an
+// item is no change. It also returns the value at the end, which is not valid if the path leads nowhere.
 func locate(v reflect.Value, steps []pathStep) (string, reflect.Value) {
 	var logical strings.Builder
 	for _, step := range steps {

@@ -8,21 +8,21 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// What callers need of package rule.
+// Types and functions of package rule that callers need.
 type (
-	// Object is a pointer to an object of one of the kinds that this package knows.
+	// Object is a pointer to an object of one of the kinds that this package supports.
 	Object = metadata.Object
 	// Rule is the declaration of a rule.
 	Rule = rule.Rule
-	// Options are what the rules know besides the object.
+	// Options are the inputs of the rules besides the object.
 	Options = rule.Options
-	// Facts are what a controller has seen in the namespace of the object.
+	// Facts are what a controller has read in the namespace of the object.
 	Facts = rule.Facts
 	// Gate is the name of a feature gate of the operator that decides about a field.
 	Gate = rule.Gate
 )
 
-// Gates that rules ask for.
+// Gates that rules depend on.
 const (
 	GateDeletionPolicy          = rule.GateDeletionPolicy
 	GateMultiHostIndexing       = rule.GateMultiHostIndexing
@@ -41,25 +41,25 @@ var ParseGates = rule.ParseGates
 // Rules returns every rule that this package reports, in the order of their ids.
 func Rules() []*Rule { return rule.All() }
 
-// Ids of rules that callers single out, such as those that need facts about other objects. The others stand next to their checks.
+// Ids of rules that callers treat separately, such as those that need facts about other objects. The others are next to their checks.
 const (
 	// RuleAutoscalerRestartPolicy warns of restart policies that version 1 of the autoscaler cannot live with.
 	RuleAutoscalerRestartPolicy = "RC-118"
-	// RuleUnevenReplicas is about groups whose Pods are no whole number of replicas.
+	// RuleUnevenReplicas is about groups whose number of Pods is not a whole number of replicas.
 	RuleUnevenReplicas = "RC-121"
-	// RuleNetworkPolicyNames is about NetworkPolicies that belong to someone else.
+	// RuleNetworkPolicyNames is about NetworkPolicies with another owner.
 	RuleNetworkPolicyNames = "RC-122"
 	// RuleAutoscalerServiceAccount is about the ServiceAccount of a head with autoscaling.
 	RuleAutoscalerServiceAccount = "RC-123"
-	// RuleAuthSecret is about a Secret of the user's with the token.
+	// RuleAuthSecret is about a user-provided Secret with the token.
 	RuleAuthSecret = "RC-124"
-	// RuleClaim warns of a volume claim that differs from the one that exists.
+	// RuleClaim warns of a volume claim that differs from the existing one.
 	RuleClaim = "RC-125"
 	// RuleWorkersToDelete warns of workers to delete that are none.
 	RuleWorkersToDelete = "RC-511"
 )
 
-// Rules that the schema of the CRDs alone can enforce: Go cannot hold an object that breaks them.
+// Rules that only the schema of the CRDs can enforce: Go cannot represent an object that breaks them.
 
 var _ = rule.New(rule.Rule{ID: "RC-001", Field: "headGroupSpec", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})
 var _ = rule.New(rule.Rule{ID: "RC-002", Field: "headGroupSpec.template, workerGroupSpecs[i].template", Condition: "absent", Peer: rule.BySchema, Layers: rule.SchemaOnly})

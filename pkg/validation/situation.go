@@ -11,16 +11,16 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// situation is what decides about a problem besides the tier of its rule.
+// situation is the input of the decision about a problem besides the tier of its rule.
 type situation struct {
 	options Options
-	// elsewhere says that another controller looks after the object.
+	// elsewhere means that another controller is responsible for the object.
 	elsewhere bool
 	// unused are the paths of parts that no child is made from.
 	unused []string
 }
 
-// verdict is the one place that tells errors from warnings.
+// verdict is the only place that separates errors from warnings.
 func (s situation) verdict(found *rule.Report) Verdict {
 	v := Verdict{Warnings: found.Advice}
 	for _, problem := range found.Problems {
@@ -51,9 +51,9 @@ func (s situation) isUnused(path string) bool {
 	return slices.ContainsFunc(s.unused, func(part string) bool { return path == part || strings.HasPrefix(path, part+".") })
 }
 
-// Refused returns those of the errors of an object for which a controller must not act on it. It is the only decision about
-// that, and every controller goes by it. Of an object from which something was made before (ran) they are the errors at which
-// the controller of KubeRay stops too. From a new one nothing is made either that the API server would refuse.
+// Refused returns those errors of an object because of which a controller must not act on it. Every controller uses this decision. If
+// something was made from the object before (ran), these are the errors at which KubeRay's controller stops too. For a new object they also
+// include errors for which the API server would refuse a child.
 func Refused(errs field.ErrorList, ran bool) field.ErrorList {
 	var refused field.ErrorList
 	for _, err := range errs {
@@ -64,7 +64,7 @@ func Refused(errs field.ErrorList, ran bool) field.ErrorList {
 	return refused
 }
 
-// Ran reports whether the status of a cluster says that something was made from it, by this operator or KubeRay.
+// Ran reports whether, by its status, this operator or KubeRay has made something from a cluster.
 func Ran(rc *rayv1.RayCluster) bool {
 	// KubeRay before 1.3 writes no conditions.
 	return meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterProvisioned) != nil || rc.Status.Head.PodName != "" ||

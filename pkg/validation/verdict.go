@@ -14,35 +14,35 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// Verdict is all that there is to say about an object.
+// Verdict is the result of validating an object.
 type Verdict struct {
 	// Errors refuse the object, or the update.
 	Errors field.ErrorList
-	// Warnings tell and let pass. Those of an update include the errors that the old object had in the same way.
+	// Warnings do not refuse the object. Those of an update include unchanged errors of the old object.
 	Warnings field.ErrorList
 }
 
-// Checks are the entry points of one kind, for callers that do not know the kind until an object arrives. Objects of
-// another kind than Kind are a fault of the program and panic; nil objects are fine.
+// Checks are the entry points of one kind, for callers that do not know the kind until they get an object. An object of another kind than
+// Kind is a programming error and panics; nil objects are allowed.
 type Checks struct {
 	// Kind is the name, as in RayCluster.
 	Kind string
 	// New returns an empty object.
 	New func() Object
-	// SetDefaults fills what the schema of the CRD fills.
+	// SetDefaults fills in the defaults of the CRD's schema.
 	SetDefaults func(Object)
-	// Create is the verdict on an object that is being created, or stands alone. A nil object counts as one without a spec. The object is
-	// expected to have its schema defaults; without them only the rules that need a value say so.
+	// Create is the verdict on an object that is being created, or without an old version. A nil object counts as one without a spec. The
+	// object should have its schema defaults; without them, the rules that need a value report it.
 	Create func(object Object, o Options) Verdict
-	// Update is the verdict on a change of an object. What was wrong in the same way before passes with a warning, so that a new rule
-	// never blocks the autoscaler or a finalizer on a stored object. An object that is being deleted passes, and so does an update that
-	// leaves spec, labels and annotations alone. A nil old object makes it Create.
+	// Update is the verdict on a change of an object. An unchanged old problem passes with a warning, so that a new rule never blocks the
+	// autoscaler or a finalizer on a stored object. An object that is being deleted passes, and so does an update that does not change
+	// spec, labels and annotations. A nil old object makes it Create.
 	Update func(object, old Object, o Options) Verdict
 	// Status returns the errors in the status alone, for callers that write it. Create includes them.
 	Status func(object Object, o Options) field.ErrorList
 }
 
-// For returns the checks for the kind of the object, by the name of its type. It reports false for kinds that this package does not know.
+// For returns the checks for the kind of the object, by the name of its type. It reports false for unsupported kinds.
 func For(object runtime.Object) (Checks, bool) { return ForKind(reflect.TypeOf(object).Elem().Name()) }
 
 // ForKind is For by the name of the kind.
@@ -88,19 +88,19 @@ func Create(object Object, o Options) Verdict {
 	return checks.Create(object, o)
 }
 
-// RayClusterFacts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others. Each
-// concerns a single child of the cluster, so that a controller can tell of them and go on with the rest. Create includes them.
+// RayClusterFacts returns only those problems of a RayCluster, errors and warnings, that follow from o.Facts. Each concerns a single child
+// of the cluster, so that a controller can report them and continue with the rest. Create includes them.
 func RayClusterFacts(rc *rayv1.RayCluster, o Options) field.ErrorList { return cluster.Facts(rc, o) }
 
-// kind is what there is to ask about objects of one kind. Functions get objects that are not nil.
+// kind is the set of checks for objects of one kind. Its functions get objects that are not nil.
 type kind[T any] struct {
 	spec func(*T) any
-	// roots are the places in the object that rules are about.
+	// roots are the places in the object that rules check.
 	roots ruleRoots
-	// check looks at an object alone, its status included, and status at that alone. Nil means that no rule is about the status.
+	// check checks a single object, including its status; status checks only the status. Nil means that no rule is about the status.
 	check  func(*rule.Report, *T, Options)
 	status func(*rule.Report, *T)
-	// transition looks at the way from the old object to the new one. What it finds is never ratcheted.
+	// transition compares the old object with the new one. Its problems are never ratcheted.
 	transition func(out *rule.Report, object, old *T, o Options)
 	// unused are the paths of parts of the object that no child is made from.
 	unused func(*T, Options) []string

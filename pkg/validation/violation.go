@@ -18,15 +18,15 @@ import (
 type Violation struct {
 	// Field is the path of the field, as in spec.workerGroupSpecs[0].groupName.
 	Field string
-	// Message says what is wrong and what would be right. It never holds a secret.
+	// Message describes the problem and a remedy. It never contains a secret.
 	Message string
-	// Rule is the stable id of the rule, as in RC-501, or what the origin of a problem that is not from this package says.
+	// Rule is the stable id of the rule, as in RC-501, or the origin of a problem that is not from this package.
 	Rule string
 	// Type is the kind of problem, as the API server has it in the causes of a refusal.
 	Type field.ErrorType
 }
 
-// Violations turns a verdict into what entry points print: in the order in which the fields stand in the API, without repeats.
+// Violations converts a verdict for entry points to print: in the order of the fields in the API, without repetitions.
 func Violations(errs field.ErrorList) []Violation {
 	violations := make([]Violation, 0, len(errs))
 	seen := make(map[Violation]bool, len(errs))
@@ -48,7 +48,7 @@ func Violations(errs field.ErrorList) []Violation {
 	return violations
 }
 
-// message is the text of a problem. Errors of this type are what decoders find; they say all in their detail.
+// message is the text of a problem. Errors of this type come from decoders, whose detail is the complete message.
 func message(err *field.Error) string {
 	if err.Type == field.ErrorTypeTypeInvalid {
 		return err.Detail
@@ -66,8 +66,7 @@ func Summary(errs field.ErrorList) string {
 	return strings.Join(parts, "; ")
 }
 
-// WarningTexts is the form in which warnings reach kubectl and other clients: "path: text (rule)", in the order of the
-// fields.
+// WarningTexts formats warnings for kubectl and other clients: "path: text (rule)", in the order of the fields.
 func WarningTexts(warnings field.ErrorList) []string {
 	violations := Violations(warnings)
 	texts := make([]string, len(violations))
@@ -80,9 +79,9 @@ func WarningTexts(warnings field.ErrorList) []string {
 // pathStep is one step of a field path: a field name, the index of a list or the key of a map.
 type pathStep struct {
 	kind stepKind
-	// order is the index, or, in steps that are ranked, the place of the field among those of its struct.
+	// order is the index, or, in ranked steps, the position of the field in its struct.
 	order int
-	// name is the text as it stands in the path.
+	// name is the text in the path.
 	name string
 }
 
@@ -95,7 +94,7 @@ const (
 	stepKey
 )
 
-// pathSteps matches one step. A key in brackets may itself hold dots: annotations[ray.io/ft-enabled].
+// pathSteps matches one step. A key in brackets may contain dots: annotations[ray.io/ft-enabled].
 var pathSteps = regexp.MustCompile(`\[([^\]]*)\]?|[^.\[]+`)
 
 // splitPath reads a rendered field path.
@@ -170,8 +169,7 @@ var signs = []struct {
 	{"RS", reflect.TypeFor[rayv1.RayService]()},
 }
 
-// typeOf finds out of which kind an object with these problems is. Where the problems do not tell, the order is the same
-// for all kinds.
+// typeOf determines the kind of an object with these problems. If the problems do not determine it, the order is the same for all kinds.
 func typeOf(violations []Violation) reflect.Type {
 	for _, s := range signs {
 		if slices.ContainsFunc(violations, func(v Violation) bool {

@@ -86,8 +86,8 @@ func (s *session) startBare(ctx context.Context, ends *ends, event []byte) (*bar
 	})
 }
 
-// serveBare is a gRPC server with nothing in it: each watcher gets one short message, and the event whenever Emit is called. It ends with its parent, by
-// the end of its standard input.
+// serveBare is a minimal gRPC server: each watcher gets one short message, and the event whenever Emit is called. It ends with its parent,
+// when its standard input is closed.
 func serveBare(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: bare-server ADDRESS CERTIFICATES EVENT")

@@ -14,8 +14,8 @@ import (
 
 const smallWorkers = 3 // of a small cluster, next to its head
 
-// clusters measures how long many small clusters take until all are ready, in turns with two things done without an operator: the
-// same Pods and Services, and all that is written for the clusters, see createSame.
+// clusters measures the time until many small clusters are ready. It alternates with two measurements without an operator: creating the
+// same Pods and Services, and making all writes for the clusters, see createSame.
 func clusters(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {
@@ -70,7 +70,7 @@ func (p *phase) add(seconds, planeCPU float64) {
 	p.seconds, p.planeCPU = append(p.seconds, seconds), append(p.planeCPU, planeCPU)
 }
 
-// withoutOperator adds to p the seconds that run returns and what they cost the control plane, and clears the namespace.
+// withoutOperator adds to p the seconds that run returns and their cost for the control plane, and clears the namespace.
 func (s *session) withoutOperator(ctx context.Context, namespace, what string, p *phase, run func() (float64, error)) error {
 	plane, err := s.meterControlPlane()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *session) withoutOperator(ctx context.Context, namespace, what string, p
 
 func clusterName(round, i int) string { return fmt.Sprintf("small-%d-%04d", round, i) }
 
-// hasReadyWorkers tells when a cluster is ready with exactly n workers.
+// hasReadyWorkers returns a function that reports whether a cluster is ready with exactly n workers.
 func hasReadyWorkers(n int32) func(client.Object) bool {
 	return func(obj client.Object) bool {
 		rc, ok := obj.(*rayv1.RayCluster)
@@ -99,10 +99,9 @@ func hasReadyWorkers(n int32) func(client.Object) bool {
 	}
 }
 
-// operatedRound is what createClusters has measured.
+// operatedRound is the result of createClusters.
 type operatedRound struct {
-	// seconds from the first create until all clusters say that they are ready; CPU seconds of the operator and of the control
-	// plane meanwhile.
+	// seconds from the first create until all clusters are ready; CPU seconds of the operator and of the control plane during that time.
 	seconds, cpu, planeCPU float64
 	writes                 ownWrites
 }
@@ -160,7 +159,7 @@ func (s *session) createClusters(ctx context.Context, namespace string) (operate
 	return made, s.clear(ctx, namespace)
 }
 
-// warmOperator starts an operator, and has it make one cluster, of which it leaves nothing.
+// warmOperator starts an operator, lets it make one cluster, and deletes that cluster.
 func (s *session) warmOperator(ctx context.Context, namespace string) (*process, error) {
 	operator, err := s.startOperator(ctx, s.kubeconfig)
 	if err != nil {
@@ -172,7 +171,7 @@ func (s *session) warmOperator(ctx context.Context, namespace string) (*process,
 	return operator, s.clear(ctx, namespace)
 }
 
-// meter returns a function that tells the CPU seconds a program has used since.
+// meter returns a function that returns the CPU seconds that a program has used since.
 func (s *session) meter(p *process) (func() (float64, error), error) {
 	before, err := p.cpu()
 	return func() (float64, error) {
@@ -181,8 +180,8 @@ func (s *session) meter(p *process) (func() (float64, error), error) {
 	}, err
 }
 
-// meterControlPlane returns a function that logs the CPU seconds that each part of the control plane has used since, and
-// returns their sum. Unlike seconds on the clock it hardly depends on what else the machine does.
+// meterControlPlane returns a function that logs the CPU seconds that each part of the control plane has used since, and returns their sum.
+// Unlike elapsed time, it hardly depends on other programs on the machine.
 func (s *session) meterControlPlane() (func(what string) (float64, error), error) {
 	before, err := s.processes[0].cpuOfFamily()
 	return func(what string) (float64, error) {

@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// request is what is counted apart: a verb of Kubernetes and a resource with its group or subresource.
+// request is the key of a counter: a verb of Kubernetes and a resource with its group or subresource.
 type request struct{ verb, resource string }
 
-// countingProxy passes requests on to the API server and counts them. The metrics of the API server would not do: they do
-// not tell who has asked.
+// countingProxy passes requests on to the API server and counts them. The metrics of the API server do not suffice, because they do not
+// identify the client.
 type countingProxy struct {
 	listener net.Listener
 	server   *http.Server
@@ -84,7 +84,7 @@ var writeVerbs = map[string]string{http.MethodPost: "create", http.MethodPut: "u
 
 func (q request) isWrite() bool { return q.verb != "get" && q.verb != "list" && q.verb != "watch" }
 
-// classify tells which resource a request is about; ok is false for discovery, health and the like.
+// classify returns the resource that a request is about; ok is false for discovery, health and similar requests.
 func classify(r *http.Request) (q request, ok bool) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	group := ""

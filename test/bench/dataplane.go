@@ -49,8 +49,8 @@ func (s *session) installGatewayAPI(ctx context.Context) error {
 	})
 }
 
-// dataPlane stands in for an implementation of the Gateway API, for one RayService: it accepts the Gateway and the HTTPRoute as soon as it sees
-// them, and picks backends by the weights that the HTTPRoute had a moment ago.
+// dataPlane replaces an implementation of the Gateway API, for one RayService: it accepts the Gateway and the HTTPRoute as soon as it sees
+// them, and selects backends by the weights that the HTTPRoute had a moment ago.
 type dataPlane struct {
 	mu       sync.Mutex
 	weights  map[string]int32 // by Service
@@ -76,7 +76,7 @@ func (d *dataPlane) stop() {
 	d.ended.Wait()
 }
 
-// look writes what an implementation writes. What fails is done again with the next look.
+// look writes the status that an implementation writes. The next call repeats failed writes.
 func (d *dataPlane) look(ctx context.Context, c client.Client, service client.ObjectKey) {
 	gateway, route := &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}
 	if c.Get(ctx, client.ObjectKey{Namespace: service.Namespace, Name: service.Name + "-gateway"}, gateway) == nil &&
@@ -150,7 +150,7 @@ func (d *dataPlane) pick() goal {
 	return goal{"no-backend", label} // not reached: the weights sum up
 }
 
-// knows reports whether the data plane has a backend.
+// knows returns an error unless the data plane has a backend.
 func (d *dataPlane) knows(context.Context) error {
 	if d.pick().service == "no-backend" {
 		return errors.New("there is none")

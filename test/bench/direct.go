@@ -13,8 +13,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// children are the Pods and the Service of a small cluster, as the operator made them and without what the control plane
-// has added: the work that creating them directly has to do, too.
+// children are the Pods and the Service of a small cluster, as the operator created them, without additions of the control plane: what a
+// direct creation must create, too.
 type children struct {
 	head, worker corev1.Pod
 	service      corev1.Service
@@ -22,8 +22,8 @@ type children struct {
 
 const readyLimit = 3 * time.Minute
 
-// learnChildren lets the operator make a cluster with one worker, takes its Pods and its Service as templates, and
-// deletes everything again. It leaves no operator behind.
+// learnChildren lets the operator make a cluster with one worker, copies its Pods and its Service as templates, and deletes everything
+// again. It stops the operator.
 func (s *session) learnChildren(ctx context.Context, namespace string) (children, error) {
 	var c children
 	operator, err := s.startOperator(ctx, s.kubeconfig)
@@ -67,7 +67,7 @@ func (s *session) learnChildren(ctx context.Context, namespace string) (children
 	return c, s.clear(ctx, namespace)
 }
 
-// warmUp lets the running operator make one small cluster ready, and leaves it there.
+// warmUp lets the running operator make one small cluster ready, and keeps the cluster.
 func (s *session) warmUp(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -85,7 +85,7 @@ func strip(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
 }
 
-// of returns what a cluster of this name would own, ready to be created in the namespace the templates come from.
+// of returns the children of a cluster of this name, ready to be created in the namespace of the templates.
 func (c children) of(name string, workers int) []client.Object {
 	service := c.service.DeepCopy()
 	service.Name = name + "-head-svc"
@@ -105,7 +105,7 @@ func named(template corev1.Pod, cluster, kind string) *corev1.Pod {
 	return pod
 }
 
-// rename moves an object to another cluster, so that each Service selects the Pods of its own one only.
+// rename moves an object to another cluster, so that each Service only selects the Pods of its own cluster.
 func rename(labels map[string]string, cluster string) {
 	if _, ok := labels[rayv1.LabelCluster]; ok {
 		labels[rayv1.LabelCluster] = cluster
@@ -136,7 +136,7 @@ func (s *session) createDirectly(ctx context.Context, namespace string, objects 
 	return time.Since(begin).Seconds(), nil
 }
 
-// checkChildren counts what belongs to ready clusters: a figure of a run that made too little or too much is worthless.
+// checkChildren counts the children of ready clusters: the figures of a run with too few or too many are worthless.
 func (s *session) checkChildren(ctx context.Context, namespace string, wantPods, wantServices int) error {
 	var pods corev1.PodList
 	var services corev1.ServiceList

@@ -17,15 +17,15 @@ const createClients = 8
 
 // side is how the gateway is called, and the API server next to it.
 type side struct {
-	// suffix of what is measured, for people.
+	// suffix of the measurement's description, for people.
 	suffix string
-	// secure is with TLS and each caller's own token on both sides, as in a cluster. Otherwise the gateway serves plain text to anybody, and the
-	// API server knows its callers by certificate.
+	// secure means TLS and each caller's own token on both sides, as in a cluster. Otherwise the gateway serves plain text without
+	// authentication, and the API server authenticates its callers by certificate.
 	secure bool
 }
 
-// gateway compares calls through the gateway with the same calls made to the API server, in turns. No operator runs, so
-// that nothing happens but what is measured; the clusters get the status that an operator would have written.
+// gateway compares calls through the gateway with the same calls to the API server, in turns. No operator runs, so that nothing else
+// happens; the clusters get the status that an operator would have written.
 func gateway(ctx context.Context, s *session) error {
 	small, large := collection{"bench-100", 100}, collection{"bench-1000", 1000}
 	ends, err := s.startGateway(ctx, side{secure: true})
@@ -156,7 +156,7 @@ func (s *session) fill(ctx context.Context, c collection) error {
 	return s.writeStatus(ctx, objects)
 }
 
-// readyStatus is what the status of a small cluster looks like once it is ready.
+// readyStatus is the status of a small ready cluster.
 func readyStatus(rc *rayv1.RayCluster, now time.Time) rayv1.RayClusterStatus {
 	condition := func(kind, reason string) metav1.Condition {
 		return metav1.Condition{

@@ -125,7 +125,7 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (bearer) RequireTransportSecurity() bool { return true }
 
-// token returns that of a ServiceAccount which may do everything.
+// token returns the token of a ServiceAccount with all rights.
 func (s *session) token(ctx context.Context) (string, error) {
 	const name, namespace = "bench", "default"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -144,8 +144,8 @@ func (s *session) token(ctx context.Context) (string, error) {
 	return request.Status.Token, nil
 }
 
-// liveHeap is how many bytes the gateway holds, by the aim of its garbage collector, which is twice of that. Gets make it collect; they leave nothing
-// behind, since what they answer is the stored object itself.
+// liveHeap is the number of bytes that the gateway holds: half of the target of its garbage collector. Gets trigger collections. They leave
+// no garbage behind, because the answer is the stored object itself.
 func (e *ends) liveHeap(ctx context.Context) (float64, error) {
 	collections := func() (float64, error) { return e.metric(ctx, "go_gc_duration_seconds_count") }
 	begin, err := collections()
@@ -187,8 +187,8 @@ func (e *ends) metric(ctx context.Context, name string) (float64, error) {
 	return 0, fmt.Errorf("there is no metric %s", name)
 }
 
-// fetch sends a request and reads the whole answer into a buffer, which has to be a success and to contain the text want. A buffer that is used again
-// keeps the work of growing it, which is that of neither side, out of what is measured.
+// fetch sends a request and reads the whole answer into a buffer. The answer must be a success and contain the text want. A reused buffer
+// excludes the cost of growing it, which belongs to neither side, from the measurement.
 func fetch(ctx context.Context, c *http.Client, into *bytes.Buffer, method, url string, body []byte, want string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -222,8 +222,8 @@ func rawGet(c *http.Client, url string, t target) call {
 	}
 }
 
-// rawList counts the items of the first answer, and then expects answers of that length: decoding each of them would be
-// what is measured.
+// rawList counts the items of the first answer, and then expects answers of that length, because decoding each answer would distort the
+// measurement.
 func rawList(c *http.Client, url string, want int) call {
 	length, answer := 0, &bytes.Buffer{}
 	return func(ctx context.Context) error {

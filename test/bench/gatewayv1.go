@@ -59,8 +59,9 @@ func (e *ends) v1Create(t target) (call, error) {
 	}, nil
 }
 
-// directV1Create does at the API server what V1 does for the message of v1Create: it reads the ConfigMap of the compute template, which the gateway
-// caches only with --v1-cache-templates, and creates the object, which has more in it than that of the other rows and is read back from a first one.
+// directV1Create makes the calls to the API server that V1 makes for the message of v1Create. It reads the ConfigMap of the compute
+// template, which the gateway caches only with --v1-cache-templates. It creates the object, which is larger than that of the other rows and
+// is copied from a first one.
 func (e *ends) directV1Create(ctx context.Context, namespace string) (createCall, error) {
 	first := target{namespace, "created-first"}
 	create, err := e.v1Create(first)

@@ -16,7 +16,7 @@ const (
 	fleetLimit = 10 * time.Minute
 )
 
-// idle measures what a fleet costs in which nothing happens: memory and CPU of the operator and its requests in a minute.
+// idle measures the cost of an idle fleet: memory and CPU of the operator and its requests in a minute.
 func idle(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {
@@ -65,7 +65,7 @@ func idle(ctx context.Context, s *session) error {
 	return nil
 }
 
-// makeFleet creates the clusters a hundred at a time, so that what is measured later is not left over from a rush.
+// makeFleet creates the clusters a hundred at a time, so that the later measurement has no remains of a burst.
 func (s *session) makeFleet(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, fleetLimit)
 	defer cancel()

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// servicesIdleFor is how long idle services are looked at, and servicesBusyFor services whose applications are being deployed.
+	// servicesIdleFor is the time for measuring idle services, and servicesBusyFor that for services whose applications are being deployed.
 	servicesIdleFor = time.Minute
 	servicesBusyFor = 40 * time.Second
-	// buildTime is how long the applications of busy services are built; longer than they are looked at.
+	// buildTime is the build time of the applications of busy services; it exceeds servicesBusyFor.
 	buildTime = "120s"
 	// whileChanging and whenSteady are the least times between two questions to the dashboards of a service while something changes, and in the steady state.
 	whileChanging, whenSteady = 2 * time.Second, 10 * time.Second
 )
 
-// questions counts what dashboards are asked about Serve, by RayService.
+// questions counts the requests for the state of Serve, by RayService.
 type questions struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// note takes a request of the operator.
+// note counts a request of the operator.
 func (q *questions) note(r *http.Request) {
 	service := questioned(r)
 	if service == "" {
@@ -43,7 +43,7 @@ func (q *questions) note(r *http.Request) {
 	q.counts[service]++
 }
 
-// questioned is the RayService whose Serve a request asks for its state; empty for another request.
+// questioned is the RayService whose Serve state a request reads; empty for other requests.
 func questioned(r *http.Request) string {
 	_, rest, isService := strings.Cut(r.URL.Path, "/services/")
 	head, path, isProxy := strings.Cut(rest, "/proxy")
@@ -60,7 +60,7 @@ func (q *questions) reset() {
 	q.counts = nil
 }
 
-// most is how often the service that was asked most was asked, per two seconds of the time since the reset.
+// most is the largest number of requests to one service, per two seconds of the time since the reset.
 func (q *questions) most(d time.Duration) float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -71,7 +71,7 @@ func (q *questions) most(d time.Duration) float64 {
 	return float64(most) / d.Seconds() * whileChanging.Seconds()
 }
 
-// idleServices makes services, has all of them deploy for some time, and then counts what they cost that nothing happens to.
+// idleServices makes services, lets all of them deploy for some time, and then measures the cost of idle ones.
 func (s *session) idleServices(ctx context.Context, namespace string, proxy *countingProxy, q *questions) error {
 	var list []*rayv1.RayService
 	var objects []client.Object
@@ -103,7 +103,7 @@ func (s *session) idleServices(ctx context.Context, namespace string, proxy *cou
 		return err
 	}
 	busy := q.most(servicesBusyFor)
-	for _, rs := range list { // what was built before is not built again
+	for _, rs := range list { // applications that were built before are not built again
 		err := s.edit(ctx, rs, func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = benchConfig(1, "") })
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ func jobs(ctx context.Context, s *session) error {
 	return nil
 }
 
-// jobFigures are those of rounds, one each.
+// jobFigures are the figures of the rounds, one each.
 type jobFigures struct {
 	perMinute, reconcile, queue, own, all []float64 // reconcile and queue are p99 in ms; own and all are writes per job
 	verbs                                 map[request][]float64
@@ -151,7 +151,7 @@ func (f *jobFigures) count(counts map[request]int, jobs int) {
 	f.own, f.all = append(f.own, float64(own)/float64(jobs)), append(f.all, float64(all)/float64(jobs))
 }
 
-// benchJob is a RayJob with a cluster of one head, which goes with the end of the job.
+// benchJob is a RayJob with a cluster of one head, which is deleted at the end of the job.
 func benchJob(namespace string, i int, hangs bool) *rayv1.RayJob {
 	rc := raytest.RayCluster("x/y")
 	head := &rc.Spec.HeadGroupSpec.Template
@@ -227,7 +227,7 @@ func (s *session) reportJobs(with, without jobFigures) {
 	}
 }
 
-// measured are what the operator has counted about reconciles of RayJobs since it started; nil before the first one.
+// measured are the operator's histograms of reconciles of RayJobs since its start; nil before the first one.
 type measured struct{ reconcile, queue *dto.Histogram }
 
 func histograms(ctx context.Context, url string) (m measured, err error) {
@@ -270,7 +270,7 @@ func histogram(family *dto.MetricFamily, label, value string) *dto.Histogram {
 	return sum
 }
 
-// quantile is that of what was counted between two moments, interpolated within its bucket as Prometheus does.
+// quantile is the quantile of the observations between two moments, interpolated within its bucket as Prometheus does.
 func quantile(q float64, before, after *dto.Histogram) float64 {
 	type bucket struct{ end, count float64 }
 	var list []bucket

@@ -15,7 +15,7 @@ import (
 const (
 	// requestRate is how many requests are sent in a second, whether earlier ones are answered or not.
 	requestRate = 100
-	// requestLimit is how long an answer may take; one that takes longer is lost. It is no measure of speed.
+	// requestLimit is the timeout of a request; a request without an answer by then is lost. It is no measure of speed.
 	requestLimit = time.Minute
 )
 
@@ -36,14 +36,14 @@ func newLoad(config *rest.Config, namespace string, logf func(string, ...any)) (
 	return &load{client: client, host: config.Host, namespace: namespace, logf: logf}, nil
 }
 
-// goal is where a request goes: the name of a Service, and what the requests of the same label have in common.
+// goal is the target of a request: the name of a Service, and the common label of its requests.
 type goal struct{ service, label string }
 
-// tally is what became of requests.
+// tally counts the outcomes of requests.
 type tally struct{ sent, lost int }
 
-// during sends requests at the constant rate from now until do has ended and as many were sent as are wanted at least. It returns what became
-// of them by label.
+// during sends requests at the constant rate until do has ended and at least atLeast requests were sent. It returns their outcomes by
+// label.
 func (l *load) during(ctx context.Context, atLeast int, pick func() goal, do func(context.Context) error) (map[string]tally, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,7 +86,7 @@ func (l *load) during(ctx context.Context, atLeast int, pick func() goal, do fun
 	return tallies, err
 }
 
-// ask sends one request, and returns nil when the application has answered.
+// ask sends one request, and returns nil if the application has answered.
 func (l *load) ask(ctx context.Context, service string) error {
 	url := fmt.Sprintf("%s/api/v1/namespaces/%s/services/%s:8000/proxy/shop", l.host, l.namespace, service)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -105,7 +105,7 @@ func (l *load) ask(ctx context.Context, service string) error {
 	return answered(resp.StatusCode, data)
 }
 
-// answered tells why an answer is not that of the application.
+// answered returns an error if an answer is not that of the application.
 func answered(code int, data []byte) error {
 	var answer struct{ Application string }
 	if code != http.StatusOK || json.Unmarshal(data, &answer) != nil || answer.Application != shop {

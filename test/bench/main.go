@@ -32,17 +32,17 @@ type Options struct {
 	Rounds int
 	// Clusters is the number of RayClusters of the scenario clusters.
 	Clusters int
-	// Workers is the number of workers that the scenario scale goes up to.
+	// Workers is the largest number of workers in the scenario scale.
 	Workers int
 	// IdleClusters is the number of RayClusters of the scenario idle.
 	IdleClusters int
 	// Jobs is the number of RayJobs of the scenario jobs.
 	Jobs int
-	// Services is the number of idle RayServices of the scenario services, and Requests of those that are sent before.
+	// Services is the number of idle RayServices in the scenario services, and Requests the number of requests before that.
 	Services, Requests int
-	// BigWorkers is the number of workers that the large cluster of the scenario starve goes up to.
+	// BigWorkers is the largest number of workers of the large cluster in the scenario starve.
 	BigWorkers int
-	// Calls is the number of gets of each kind in the scenario gateway; lists and creates are counted from it.
+	// Calls is the number of gets of each kind in the scenario gateway; the numbers of lists and creates derive from it.
 	Calls int
 	// Parallel is how many requests the benchmark has in flight when it creates objects directly.
 	Parallel int
@@ -63,7 +63,7 @@ type scenario struct {
 	audited bool
 }
 
-// scenarios in the order in which they run; each has a control plane of its own.
+// scenarios are in the order in which they run; each has its own control plane.
 var scenarios = []scenario{
 	{name: "clusters", run: clusters},
 	{name: "scale", run: scale},
@@ -105,7 +105,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
 }
 
-// Validate tells what is wrong with the flags.
+// Validate returns an error for each invalid flag.
 func (o *Options) Validate() error {
 	var problems []error
 	for _, name := range o.Scenarios {
@@ -151,7 +151,7 @@ func main() {
 	}
 }
 
-// run measures, prints what there is even when a scenario went wrong, and returns all that went wrong.
+// run measures, prints all results even if a scenario fails, and returns all errors.
 func run(ctx context.Context, o Options, out, progress io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err

@@ -24,7 +24,7 @@ func cluster(namespace, name string, workers int32) *rayv1.RayCluster {
 	return rc
 }
 
-// create creates the objects with at most --parallel requests in flight, and changes them into what was stored.
+// create creates the objects with at most --parallel requests in flight, and updates them to the stored versions.
 func (s *session) create(ctx context.Context, objects []client.Object) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.opts.Parallel)
@@ -39,8 +39,8 @@ func (s *session) create(ctx context.Context, objects []client.Object) error {
 	return g.Wait()
 }
 
-// whenReady starts to watch before it returns; the function it returns waits until exactly want objects of the namespace
-// are there and all are ready, or until ctx is over.
+// whenReady starts to watch before it returns. The returned function waits until exactly want objects of the namespace exist and all are
+// ready, or until ctx is over.
 func (s *session) whenReady(ctx context.Context, list client.ObjectList, namespace string, want int, ready func(client.Object) bool) (func() error, error) {
 	watching, err := s.watch(ctx, list, namespace)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *session) whenReady(ctx context.Context, list client.ObjectList, namespa
 	return func() error { return <-result }, nil
 }
 
-// watching is the state of a watch that began with what was there.
+// watching is the state of a watch that starts with the existing objects.
 type watching struct {
 	session   *session
 	list      client.ObjectList
@@ -85,7 +85,7 @@ func (w *watching) start(ctx context.Context) error {
 	return nil
 }
 
-// until ends when exactly want objects are there and all of them are ready.
+// until returns when exactly want objects exist and all of them are ready.
 func (w *watching) until(ctx context.Context, want int, ready func(client.Object) bool) error {
 	defer func() { w.events.Stop() }()
 	notReady := map[types.UID]bool{}
@@ -146,8 +146,8 @@ func podReady(obj client.Object) bool {
 	return false
 }
 
-// clear deletes all RayClusters, Pods and Services of the namespace and waits until they are gone, and
-// then a moment for the controllers to come to rest.
+// clear deletes all RayClusters, Pods and Services of the namespace, waits until they are gone, and then a moment for the controllers to
+// settle.
 func (s *session) clear(ctx context.Context, namespace string) error {
 	for _, obj := range []client.Object{&rayv1.RayCluster{}, &corev1.Service{}, &corev1.Pod{}} {
 		// Without a grace period: the next measurement must not run next to Pods that take their time to end.

@@ -24,7 +24,7 @@ type process struct {
 	done chan struct{}
 }
 
-// startProcess starts a program whose output goes to dir/name.log. Its stdin stays open as long as it runs.
+// startProcess starts a program whose output is written to dir/name.log. Its stdin stays open as long as it runs.
 func startProcess(dir, name, path string, args ...string) (*process, error) {
 	p := &process{name: name, log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -47,7 +47,7 @@ func startProcess(dir, name, path string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// stop asks the program to end, and makes it end when it does not.
+// stop requests the program to end, and kills it if it does not.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -58,7 +58,7 @@ func (p *process) stop() {
 	}
 }
 
-// await asks every 50 ms until ask succeeds; it gives up when the program ends, or when ctx or limit is over.
+// await calls ask every 50 ms until it succeeds; it gives up when the program ends, or when ctx or limit is over.
 func (p *process) await(ctx context.Context, what string, limit time.Duration, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -96,7 +96,7 @@ func (p *process) cpu() (float64, error) {
 	return parseCPU(string(data))
 }
 
-// memory is what the program has in RAM, in MiB, as Linux counts it.
+// memory is the resident memory of the program in MiB, as Linux counts it.
 func (p *process) memory() (float64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *process) cpuOfFamily() (map[string]float64, error) {
 	for _, file := range children {
 		data, err := os.ReadFile(file)
 		if err != nil {
-			continue // the thread has ended meanwhile
+			continue // the thread has ended
 		}
 		pids = append(pids, strings.Fields(string(data))...)
 	}
@@ -151,7 +151,7 @@ func (p *process) cpuOfFamily() (map[string]float64, error) {
 }
 
 func parseCPU(stat string) (float64, error) {
-	// The second field is the name in parentheses, which may itself hold spaces and parentheses.
+	// The second field is the name in parentheses, which may itself contain spaces and parentheses.
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("reading CPU time: unexpected %q", stat)
@@ -175,7 +175,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for a free port: %w", err)
 		}
-		// Kept open until all are found, so that they differ.
+		// Keep it open until all are found, so that they differ.
 		defer func() { _ = l.Close() }()
 		addresses = append(addresses, l.Addr().String())
 	}

@@ -18,8 +18,8 @@ import (
 // ownWrites are the writes of the operator about RayClusters themselves, next to their children.
 type ownWrites struct{ status, events int }
 
-// versionCounter counts the versions of objects that a watch shows. A version that is shown again, by the list that a
-// broken watch begins with, counts once; one that a broken watch has missed does not count.
+// versionCounter counts the versions of objects that a watch delivers. A version that is delivered again, by the list after a broken watch,
+// counts once; a version that a broken watch has missed does not count.
 type versionCounter map[string]bool
 
 // count returns a function that answers as ready does, and counts.
@@ -30,7 +30,8 @@ func (v versionCounter) count(ready func(client.Object) bool) func(client.Object
 	}
 }
 
-// countOwnWrites returns how often the operator wrote about these clusters, all of which are ready; versions has counted theirs.
+// countOwnWrites returns the number of the operator's writes for these clusters, all of which are ready; versions has counted their
+// versions.
 func (s *session) countOwnWrites(ctx context.Context, namespace string, clusters []client.Object, versions versionCounter) (ownWrites, error) {
 	events, err := s.countEvents(ctx, namespace, clusters)
 	if err != nil {
@@ -66,8 +67,8 @@ func (s *session) countEvents(ctx context.Context, namespace string, objects []c
 	return n, nil
 }
 
-// createSame measures the seconds from the first create until all Pods are ready and all writes are made, of clusters whose
-// objects, status writes and events are as many as those of the operator. No operator may be running.
+// createSame measures the seconds from the first create until all Pods are ready and all writes are made. The clusters have as many
+// objects, status writes and events as those of the operator. No operator may be running.
 func (s *session) createSame(ctx context.Context, namespace string, round int, c children, writes ownWrites) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
@@ -116,7 +117,7 @@ func (s *session) createOneSame(ctx context.Context, rc *rayv1.RayCluster, c chi
 	}
 	now := time.Now()
 	for i := range writes.status {
-		// Another time in each, since the API server does not store what is equal to what it has.
+		// Each write has another time, because the API server does not store an unchanged object.
 		rc.Status = readyStatus(rc, now.Add(time.Duration(i)*time.Second))
 		if err := s.client.Status().Update(ctx, rc); err != nil {
 			return fmt.Errorf("writing status: %w", err)

@@ -11,11 +11,11 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// settle is how long the operator may still work on what it saw last before its CPU time is read.
+// settle is the time for the operator to process the last events before its CPU time is read.
 const settle = 2 * time.Second
 
-// scale measures how long one cluster takes from one worker to --workers, and what that costs the operator, in turns with
-// as many Pods created directly.
+// scale measures the time in which one cluster grows from one worker to --workers, and its cost for the operator, in turns with as many
+// Pods created directly.
 func scale(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {

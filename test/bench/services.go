@@ -26,7 +26,8 @@ const (
 	stepLimit = 3 * time.Minute
 )
 
-// services counts the requests that are lost while clusters are replaced, workers go and processes die, and then what idle services cost.
+// services counts the requests that are lost while clusters are replaced, workers are removed and processes die, and then the cost of idle
+// services.
 func services(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {
@@ -71,7 +72,7 @@ func benchService(namespace, name string, workers int32, changes ...func(*rayv1.
 	return rs
 }
 
-// benchConfig is a configuration of Serve with one application. build is how long the simulator takes to build it; empty is a second.
+// benchConfig is a configuration of Serve with one application. build is the duration of its build in the simulator; empty means a second.
 func benchConfig(replicas int32, build string) string {
 	env := ""
 	if build != "" {
@@ -90,7 +91,7 @@ func inSteps(spec *rayv1.RayServiceSpec) {
 	}
 }
 
-// patient keeps workers that are deleted until nobody comes to them any more.
+// patient keeps workers that are deleted running until they get no more requests.
 func patient(spec *rayv1.RayServiceSpec) {
 	spec.RayClusterSpec.WorkerGroupSpecs[0].Template.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{
 		PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "5"}}},
@@ -110,16 +111,16 @@ func image(tag string) func(*rayv1.RayServiceSpec) {
 // event is something that happens to a service while it gets requests.
 type event struct {
 	what string
-	// share is the part of all requests that are sent meanwhile, in percent.
+	// share is the part of all requests that are sent during the event, in percent.
 	share int
 	pick  func() goal
 	do    func(context.Context) error
 	aim   *Aim
-	// byLabel says that the requests are to be told apart by their labels.
+	// byLabel means that the requests are counted by their labels.
 	byLabel bool
 }
 
-// lostRequests lets events happen to services, one after the other, while requests come at a constant rate.
+// lostRequests makes events happen to services, one after the other, while it sends requests at a constant rate.
 func (s *session) lostRequests(ctx context.Context, namespace string, q *questions) error {
 	plain, stepped, lasting := benchService(namespace, "plain", serviceWorkers, patient), benchService(namespace, "stepped", serviceWorkers, inSteps), benchService(namespace, "lasting", serviceWorkers, tolerant)
 	plane := s.newDataPlane(ctx, client.ObjectKeyFromObject(stepped))
@@ -192,7 +193,7 @@ func serving(rs *rayv1.RayService) bool {
 		rs.Status.ActiveServiceStatus.RayClusterName != "" && rs.Status.ObservedGeneration == rs.Generation
 }
 
-// serviceIs waits until a service is so, and changes rs into what it is then.
+// serviceIs waits until ok is true of a service, and updates rs to that version.
 func (s *session) serviceIs(ctx context.Context, rs *rayv1.RayService, what string, ok func(*rayv1.RayService) bool) error {
 	return s.eventually(ctx, rs.Name+" to be "+what, stepLimit, func(ctx context.Context) error {
 		if err := s.client.Get(ctx, client.ObjectKeyFromObject(rs), rs); err != nil {
@@ -229,7 +230,7 @@ func (s *session) alone(ctx context.Context, rs *rayv1.RayService) error {
 	})
 }
 
-// replace has a service go to another cluster, and waits until the old one is gone.
+// replace moves a service to another cluster, and waits until the old one is gone.
 func (s *session) replace(ctx context.Context, rs *rayv1.RayService, tag string) error {
 	old := rs.Status.ActiveServiceStatus.RayClusterName
 	if err := s.edit(ctx, rs, image(tag)); err != nil {
@@ -244,7 +245,7 @@ func (s *session) replace(ctx context.Context, rs *rayv1.RayService, tag string)
 	return s.alone(ctx, rs)
 }
 
-// rollBack begins an upgrade in steps and takes it back when three quarters of the traffic have moved.
+// rollBack begins an upgrade in steps and reverts it when three quarters of the traffic have moved.
 func (s *session) rollBack(ctx context.Context, rs *rayv1.RayService) error {
 	old := rs.Status.ActiveServiceStatus.RayClusterName
 	if err := s.edit(ctx, rs, image("2.54.0")); err != nil {
@@ -269,7 +270,7 @@ func (s *session) rollBack(ctx context.Context, rs *rayv1.RayService) error {
 	return s.alone(ctx, rs)
 }
 
-// pods are those of the active cluster of a service.
+// pods returns the Pods of the active cluster of a service.
 func (s *session) pods(ctx context.Context, rs *rayv1.RayService, kind rayv1.RayNodeType) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := s.client.List(ctx, &list, client.InNamespace(rs.Namespace), client.MatchingLabels{
@@ -302,7 +303,7 @@ func (s *session) lose(ctx context.Context, rs *rayv1.RayService, kind rayv1.Ray
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return err
 	}
-	if kill { // the simulated node kills what runs in a Pod with this annotation
+	if kill { // the simulated node kills the processes of a Pod with this annotation
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"raygate.io/sim-exit-code":"137"}}}`))
 		err = s.client.Patch(ctx, lost, patch)
 	} else {

@@ -209,7 +209,7 @@ func (s *session) close() {
 	}
 }
 
-// lastLogLines of all programs, for whoever has to find out what went wrong.
+// lastLogLines returns the last lines of the logs of all programs, for error messages.
 func (s *session) lastLogLines() string {
 	var b strings.Builder
 	for _, p := range s.processes {
@@ -228,7 +228,7 @@ func (s *session) namespace(ctx context.Context, name string) error {
 	})
 }
 
-// eventually asks until ask succeeds; ctx and limit bound it.
+// eventually calls ask until it succeeds; ctx and limit bound it.
 func (s *session) eventually(ctx context.Context, what string, limit time.Duration, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -245,7 +245,7 @@ func (s *session) eventually(ctx context.Context, what string, limit time.Durati
 	}
 }
 
-// writeKubeconfig writes a kubeconfig for a server on loopback that asks for no credentials.
+// writeKubeconfig writes a kubeconfig for a server on loopback that requires no credentials.
 func (s *session) writeKubeconfig(server string) (string, error) {
 	type object = map[string]any
 	data, err := json.Marshal(object{

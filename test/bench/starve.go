@@ -14,8 +14,8 @@ import (
 
 const starvedClusters = 20
 
-// starve measures how long 20 small clusters take until they are ready while one cluster goes from one worker to 2,000, in
-// turns with the same clusters alone.
+// starve measures the time until 20 small clusters are ready while one cluster grows from one worker to 2,000, in turns with the same
+// clusters alone.
 func starve(ctx context.Context, s *session) error {
 	const big, small = "bench-big", "bench-small"
 	for _, namespace := range []string{big, small} {
@@ -83,7 +83,7 @@ func (s *session) aloneOnes(ctx context.Context, namespace string) (float64, err
 	return s.smallClusters(ctx, namespace)
 }
 
-// besideBig is smallClusters in the middle of a large scale-up, which it then takes back.
+// besideBig measures smallClusters during a large scale-up, which it then reverts.
 func (s *session) besideBig(ctx context.Context, big, small string) (float64, error) {
 	if err := s.clear(ctx, small); err != nil {
 		return 0, err

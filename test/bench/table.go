@@ -14,13 +14,13 @@ import (
 type Row struct {
 	// Scenario that measured it.
 	Scenario string `json:"scenario"`
-	// What was measured, for people.
+	// Description of the measurement, for users.
 	What string `json:"what"`
 	// Unit of Measured and Direct.
 	Unit string `json:"unit"`
 	// Measured is the figure of raygate: the median where there are several.
 	Measured float64 `json:"measured"`
-	// Direct is that of the same work without raygate; nil when there is nothing to compare with.
+	// Direct is the figure of the same work without raygate; nil if there is no comparison.
 	Direct *float64 `json:"direct,omitempty"`
 	// Ratio of Measured to Direct.
 	Ratio *float64 `json:"ratio,omitempty"`
@@ -37,7 +37,7 @@ type Report struct {
 	Rows []Row `json:"rows"`
 }
 
-// Aim is what a row should reach.
+// Aim is the target of a row.
 type Aim struct {
 	onRatio bool
 	limit   float64

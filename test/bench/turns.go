@@ -16,7 +16,7 @@ import (
 // call makes one call and checks its answer.
 type call func(context.Context) error
 
-// createCall prepares the create of one cluster: what it encodes beforehand is not measured.
+// createCall prepares the create of one cluster; its encoding before the call is not measured.
 type createCall func(target) (call, error)
 
 const callLimit = 30 * time.Second
@@ -49,7 +49,7 @@ func inTurns(ctx context.Context, n int, a, b call) (ofA, ofB []float64, err err
 			}
 		}
 		if i == warmUp {
-			runtime.GC() // what the warm-up left is not the first call's to clean up
+			runtime.GC() // the first call must not pay for the garbage of the warm-up
 		}
 	}
 	return ofA, ofB, nil
@@ -60,8 +60,7 @@ const (
 	createsOfClient = 10
 )
 
-// createsInTurns lets createClients clients create clusters, in rounds that take turns, and returns the milliseconds of
-// each create.
+// createsInTurns lets createClients clients create clusters in alternating rounds, and returns the milliseconds of each create.
 func (s *session) createsInTurns(ctx context.Context, gateway, direct createCall) (ofGateway, ofDirect []float64, err error) {
 	for round := range createRounds + 1 {
 		for turn := range 2 {
@@ -116,7 +115,7 @@ func createRound(ctx context.Context, create createCall) ([]float64, error) {
 	return all, g.Wait()
 }
 
-// emptyCreated checks that a round has created what it should, removes it, and waits a moment until the watchers know.
+// emptyCreated checks that a round has created its objects, deletes them, and waits a moment until the watchers have the deletions.
 func (s *session) emptyCreated(ctx context.Context) error {
 	var list rayv1.RayClusterList
 	if err := s.client.List(ctx, &list, client.InNamespace("bench-create")); err != nil {

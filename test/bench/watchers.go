@@ -28,7 +28,7 @@ const (
 	watchMethod = "/raygate.v2.ClusterService/WatchClusters"
 )
 
-// sequence is the label by which watchers know a change.
+// sequence is the label by which watchers recognize a change.
 const sequence = "bench-sequence"
 
 // change writes a label to a cluster, directly.
@@ -37,8 +37,8 @@ func (s *session) change(ctx context.Context, t target, n int) error {
 	return s.client.Patch(ctx, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: t.name}}, patch)
 }
 
-// writesToWatchers measures how long it takes from the beginning of a write until a watcher has it: one of the API server and, of the same writes,
-// one of the gateway by REST and one by gRPC.
+// writesToWatchers measures the time from the start of a write until a watcher has it. The watchers are one of the API server and, for the
+// same writes, one of the gateway by REST and one by gRPC.
 func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 	s.logf("measuring how long writes take to watchers")
 	ctx, cancel := context.WithCancel(ctx)
@@ -49,7 +49,7 @@ func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 	for i := range seen {
 		seen[i] = make(chan time.Time, 1)
 	}
-	// All watchers look for the next change only.
+	// All watchers wait for the next change only.
 	var wanted atomic.Pointer[[]byte]
 	want := func(n int) { wanted.Store(new(fmt.Appendf(nil, `"n%d"`, n))) }
 	want(0)
@@ -116,7 +116,7 @@ func awaitChange(ctx context.Context, seen <-chan time.Time) (time.Time, error) 
 	}
 }
 
-// watchMessages reads a watch by gRPC and tells when the wanted change comes.
+// watchMessages reads a watch by gRPC and sends the time when the wanted change arrives.
 func watchMessages(ctx context.Context, c raygatev2.ClusterServiceClient, t target, wanted *atomic.Pointer[[]byte], seen chan<- time.Time) error {
 	stream, err := c.WatchClusters(ctx, &raygatev2.WatchClustersRequest{Namespace: t.namespace, SkipInitial: true, Filter: "name = " + t.name})
 	if err != nil {
@@ -133,7 +133,7 @@ func watchMessages(ctx context.Context, c raygatev2.ClusterServiceClient, t targ
 	}
 }
 
-// watchLines reads a watch by HTTP and tells when the line with the wanted text comes.
+// watchLines reads a watch by HTTP and sends the time when the line with the wanted text arrives.
 func watchLines(ctx context.Context, c *http.Client, url string, wanted *atomic.Pointer[[]byte], seen chan<- time.Time) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -157,8 +157,8 @@ func watchLines(ctx context.Context, c *http.Client, url string, wanted *atomic.
 	return errors.Join(lines.Err(), errors.New("the watch has ended"))
 }
 
-// manyWatchers compares the CPU that an event takes with a thousand watchers on ten connections with what a bare grpc-go server takes that sends the
-// same ready bytes to as many streams.
+// manyWatchers compares the CPU cost of an event for a thousand watchers on ten connections with that of a bare grpc-go server that sends
+// the same encoded bytes to as many streams.
 func (s *session) manyWatchers(ctx context.Context, ends *ends) error {
 	s.logf("comparing the CPU of events to %d watchers", watchers)
 	at := target{"bench-100", clusterName(0, 11)}
@@ -187,7 +187,7 @@ func (s *session) manyWatchers(ctx context.Context, ends *ends) error {
 	return nil
 }
 
-// raw takes messages as they come, so that the benchmark does not decode each a thousand times.
+// raw keeps messages encoded, so that the benchmark does not decode each a thousand times.
 type raw struct{ grpcCodec }
 
 // Unmarshal implements encoding.CodecV2.
@@ -252,7 +252,7 @@ func eventsTo(ctx context.Context, p *process, address string, options []grpc.Di
 	return event, []float64{(after - before) / watcherEvents * 1000}, err
 }
 
-// receive tells of the first message of a stream, and then of each other.
+// receive sends the first message of a stream to began, and all others to got.
 func receive(ctx context.Context, conn *grpc.ClientConn, request *raygatev2.WatchClustersRequest, began, got chan<- []byte) error {
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, watchMethod)
 	if err != nil {

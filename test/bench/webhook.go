@@ -58,7 +58,7 @@ func newSlowWebhook(delay time.Duration) (*slowWebhook, error) {
 
 func (w *slowWebhook) close() { _ = w.server.Close() }
 
-// register lets the API server ask the webhook about every new Pod, and returns when it does.
+// register makes the API server call the webhook for every new Pod, and returns once it does.
 func (w *slowWebhook) register(ctx context.Context, s *session, delay time.Duration, probe func(context.Context) error) error {
 	hook := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "slow"},

@@ -18,8 +18,8 @@ const (
 	serialLimit = 3 * time.Minute
 )
 
-// webhookdelay measures how long one cluster takes from one worker to 300 when admission adds 50 ms to each Pod, in turns
-// with the same Pods created one after the other.
+// webhookdelay measures the time in which one cluster grows from one worker to 300 when admission adds 50 ms to each Pod, in turns with the
+// sequential creation of the same Pods.
 func webhookdelay(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {

@@ -25,12 +25,12 @@ import (
 const (
 	// webhookWriters write at once.
 	webhookWriters = 50
-	// checkedNamespace is where the webhook is asked; uncheckedNamespace is all but the same.
+	// checkedNamespace is the namespace with the webhook; uncheckedNamespace is almost equal and has none.
 	checkedNamespace, uncheckedNamespace = "bench-checked", "bench-unchecked"
 )
 
-// webhooks compares creates of RayClusters that the validating webhook is asked about with creates that it is not asked
-// about, by 50 writers at once that do both in turns. The operator serves the webhook and has nothing else to do.
+// webhooks compares creates of RayClusters with and without a call to the validating webhook, by 50 concurrent writers that alternate
+// between both. The operator serves the webhook and has nothing else to do.
 func webhooks(ctx context.Context, s *session) error {
 	for _, ns := range []string{checkedNamespace, uncheckedNamespace} {
 		if err := s.namespace(ctx, ns); err != nil {
@@ -84,8 +84,8 @@ func percentile(values []float64, p int) float64 {
 	return sorted[min(len(sorted)-1, len(sorted)*p/100)]
 }
 
-// startWebhook runs an operator that looks at no namespace of ours, registers its webhook for one of the two namespaces,
-// and waits until it refuses something.
+// startWebhook runs an operator that watches none of the namespaces of the test. It registers the webhook for one of the two namespaces,
+// and waits until the webhook refuses an object.
 func (s *session) startWebhook(ctx context.Context) error {
 	certs := filepath.Join(s.dir, "certs")
 	ca, err := writeCertificate(certs)
@@ -124,7 +124,7 @@ func (s *session) startWebhook(ctx context.Context) error {
 	if err := s.client.Create(ctx, config); err != nil {
 		return fmt.Errorf("registering the webhook: %w", err)
 	}
-	// Only the webhook knows this rule: fault tolerance asked for by option and by annotation.
+	// Only the webhook has this rule: fault tolerance is requested by option and by annotation.
 	wrong := cluster(checkedNamespace, "wrong", smallWorkers)
 	wrong.Annotations = map[string]string{rayv1.AnnotationFTEnabled: "true"}
 	wrong.Spec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{RedisAddress: "redis:6379"}

@@ -12,7 +12,7 @@ import (
 
 const (
 	countedClusters = 20
-	// eventsSettle is longer than an event recorder holds back and repeats an event series.
+	// eventsSettle exceeds the time for which an event recorder delays and repeats an event series.
 	eventsSettle = 8 * time.Second
 )
 

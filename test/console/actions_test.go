@@ -59,7 +59,7 @@ func TestCronJob(t *testing.T) {
 	u.findsState("Scheduled")
 }
 
-// What is offered for a service follows its state. Its workers are scaled, within what the API server takes.
+// The actions for a service follow its state. Its workers are scaled within the limits of the API server.
 func TestService(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)

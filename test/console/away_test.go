@@ -2,7 +2,8 @@ package console
 
 import "testing"
 
-// The API server goes away while a page is open and comes back: the page says so, keeps what it has, and is live again by itself. The same for the gateway.
+// The API server stops while a page is open and comes back. The page reports that, keeps its content, and is live again by itself. The same
+// holds for the gateway.
 func TestAway(t *testing.T) {
 	ns := namespace(t)
 	createStill(t, ns, still{name: "before", ready: true, workers: 2, version: "2.52.0"})

@@ -1,6 +1,7 @@
-// Package console drives the console of the gateway with headless Chromium as people do: it finds things by their roles, labels and texts, presses keys and
-// the mouse, and looks at what comes. The programs of bin/ run on a real control plane with simulated nodes, as in test/e2e.
+// Package console drives the console of the gateway with headless Chromium as users do: it finds elements by their roles, labels and texts,
+// uses keys and the mouse, and checks the result. The programs of bin/ run on a real control plane with simulated nodes, as in test/e2e.
 //
-// Every test also fails for an error in the browser's console, a violation of the Content-Security-Policy, a request to another host, and a token in a
-// URL, in the page or in its storage. It is a module of its own, for the sake of chromedp. hack/test-console.sh runs it; -screenshots=DIR keeps a picture of every page.
+// Every test also fails for an error in the browser's console, a violation of the Content-Security-Policy, a request to another host, and a
+// token in a URL, in the page or in its storage. It is a module of its own because of chromedp. hack/test-console.sh runs it;
+// -screenshots=DIR keeps a picture of every page.
 package console

@@ -5,7 +5,7 @@ import "testing"
 // changes are the names of what a reader may not do.
 var changes = []string{"Create", "Edit", "Scale", "Suspend", "Resume", "Delete", "Submit", "Stop", "Trigger"}
 
-// What one may not do is not offered.
+// Actions that the user may not perform are not offered.
 func TestReader(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)

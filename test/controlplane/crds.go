@@ -84,7 +84,7 @@ func (e *Env) awaitServed(ctx context.Context) error {
 	return nil
 }
 
-// lighten replaces the schema of each version by one that accepts every object.
+// lighten replaces the schema of each version with one that accepts every object.
 func lighten(crd *unstructured.Unstructured) {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
@@ -98,8 +98,7 @@ func anyObject() map[string]any {
 	return map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}
 }
 
-// createCRD tries again when the API server could not compile the rules in the 34 seconds that it gives a request, on a machine that has much
-// else to do.
+// createCRD retries if the API server could not compile the rules within its request timeout of 34 seconds, on a busy machine.
 func createCRD(ctx context.Context, client dynamic.ResourceInterface, crd *unstructured.Unstructured) error {
 	for {
 		_, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "controlplane"})
@@ -134,7 +133,7 @@ func established(crd *unstructured.Unstructured) bool {
 	})
 }
 
-// awaitPort waits until the API server's port takes connections, or does not.
+// awaitPort waits until the API server's port accepts connections, or until it refuses them.
 func (e *Env) awaitPort(open bool) error {
 	u, err := url.Parse(e.Server)
 	if err != nil {

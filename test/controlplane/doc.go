@@ -12,6 +12,6 @@
 //
 //	func TestSomething(t *testing.T) { w := controlPlane.Env(t).World(t, "something-") }
 //
-// Tests keep apart by namespaces; a World is one. Nothing is left behind: the control plane ends
-// with the process that started it, however that ends.
+// Tests are separated by namespaces; a World is one. Nothing is left behind: the control plane ends with the process that started it, even
+// after a crash.
 package controlplane

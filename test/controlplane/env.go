@@ -27,12 +27,12 @@ const (
 	stopLimit    = 15 * time.Second
 )
 
-// crdFolder holds the generated CRDs, as seen from the root of the repository.
+// crdFolder has the generated CRDs, relative to the root of the repository.
 const crdFolder = "operator/config/crd/bases"
 
 var errShared = errors.New("other packages use this control plane: set Options.Own")
 
-// Options say what to start. The zero value is everything, with two nodes.
+// Options select what to start. The zero value is everything, with two nodes.
 type Options struct {
 	// Nodes is the number of simulated nodes; 0 means 2, a negative number none.
 	Nodes int
@@ -55,7 +55,7 @@ type Options struct {
 type CRDs int
 
 const (
-	// FullCRDs are the generated ones: schemas, defaults and rules. The API server takes seconds of CPU to load them.
+	// FullCRDs are the generated CRDs: schemas, defaults and rules. The API server takes seconds of CPU to load them.
 	FullCRDs CRDs = iota
 	// LightCRDs have the names, versions, scopes, subresources and printer columns of the generated ones, and a schema that accepts every object. They
 	// are for tests that depend neither on defaults nor on refusals of the API server.
@@ -74,10 +74,10 @@ type Env struct {
 	Server string
 	// Etcd is the URL of etcd's client port.
 	Etcd string
-	// Dir holds data and logs (Dir/logs/*.log); it is removed by Stop.
+	// Dir has data and logs (Dir/logs/*.log); Stop removes it.
 	Dir string
 
-	// attached: other packages use it as well, and another process started it.
+	// attached means that another process started the control plane and other packages use it.
 	attached bool
 
 	cmd    *exec.Cmd
@@ -154,7 +154,7 @@ func (e *Env) startSeeded(repo, program string, o Options) error {
 func (e *Env) start(program string, o Options) error {
 	e.cmd = exec.Command(program, append([]string{"control-plane", "--dir", e.Dir, "--exit-with-parent"}, o.flags()...)...)
 	e.cmd.Stdout, e.cmd.Stderr = e.output, e.output
-	// Closed by the system when this process ends, whatever ends it.
+	// The system closes this pipe when this process ends for any reason.
 	stdin, err := e.cmd.StdinPipe()
 	if err != nil {
 		return fmt.Errorf("starting control plane: %w", err)
@@ -175,7 +175,7 @@ func (e *Env) start(program string, o Options) error {
 	return e.use(r)
 }
 
-// use takes the addresses of a control plane that is ready.
+// use sets the addresses of a ready control plane.
 func (e *Env) use(r ready) (err error) {
 	e.Kubeconfig, e.Server, e.Etcd = r.Kubeconfig, r.Server, r.Etcd
 	if e.Config, err = clientcmd.BuildConfigFromFlags("", r.Kubeconfig); err != nil {
@@ -211,7 +211,7 @@ func (o Options) flags() []string {
 	return out
 }
 
-// ready is what the control-plane command writes when it is ready.
+// ready is the output of the control-plane command when it is ready.
 type ready struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Server     string `json:"server"`

@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// touchLabel has the number of a touch. It is no annotation, as controllers pass those on to children.
+// touchLabel has the number of a touch. It is not an annotation, because controllers copy those to children.
 const touchLabel = "example.com/touched"
 
-// looks knows which touch of an object a controller has begun to look at.
+// looks records which touch of an object a controller has begun to process.
 type looks struct {
 	mu      sync.Mutex
 	touched int
@@ -58,12 +58,13 @@ func (c looking) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return err
 }
 
-// Looking returns a client for a controller that Fence waits for. The controller must read by it what it reconciles.
+// Looking returns a client for a controller that Fence waits for. The controller must use it to read the objects that it reconciles.
 func (w *World) Looking(c client.Client) client.Client { return looking{Client: c, looks: w.looks} }
 
-// Fence returns when the controller with the client of Looking has reconciled an object twice, from the beginning to the end: what it does about the
-// object as it is now, it has done. Only the name of the object is needed. Reconciles of one object come one after the other, so each touch that is
-// looked at ends the reconcile before. A touch is a change of a label; changes are made with it, for a controller that ignores labels.
+// Fence returns when the controller with the client of Looking has reconciled an object twice, from the beginning to the end, and so has
+// finished its reaction to the current object. Only the name of the object is needed. Reconciles of one object do not overlap, so each
+// processed touch ends the reconcile before. A touch is a change of a label. changes are made with it, for a controller that ignores
+// labels.
 func (w *World) Fence(o client.Object, changes ...func()) {
 	w.T.Helper()
 	o.SetNamespace(w.Namespace)
@@ -88,7 +89,7 @@ func (w *World) Fence(o client.Object, changes ...func()) {
 	}
 }
 
-// Once waits for events about an object, and fails when one comes more than once; see Fence.
+// Once waits for events about an object, and fails if one occurs more than once; see Fence.
 func (w *World) Once(o client.Object, reasons ...string) {
 	w.T.Helper()
 	for _, reason := range reasons {

@@ -75,14 +75,14 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 	}, nil
 }
 
-// awaitDiscovery waits until clients can find what is wanted, which is a moment after its definition is established.
+// awaitDiscovery waits until clients can discover the wanted resource, which is possible a moment after its definition is established.
 func (e *Env) awaitDiscovery(ctx context.Context, what string, wanted func(group string, r *metav1.APIResource) bool) error {
 	found, err := discovery.NewDiscoveryClientForConfig(e.Config)
 	if err != nil {
 		return fmt.Errorf("making client for discovery: %w", err)
 	}
 	err = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
-		_, all, _ := found.ServerGroupsAndResources() // what is missing is asked for again
+		_, all, _ := found.ServerGroupsAndResources() // the next poll reads missing groups again
 		return slices.ContainsFunc(all, func(l *metav1.APIResourceList) bool {
 			version, err := schema.ParseGroupVersion(l.GroupVersion)
 			return err == nil && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return wanted(version.Group, &r) })

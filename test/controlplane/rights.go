@@ -13,8 +13,8 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// AwaitRule waits until the API server allows a ServiceAccount what a rule of a role in its namespace gives, at most a minute: its authorizer learns of roles and
-// bindings by a watch, a moment after they are made.
+// AwaitRule waits up to a minute until the API server allows a ServiceAccount the rule of a role in its namespace. The authorizer gets
+// roles and bindings by a watch, a moment after they are created.
 func AwaitRule(tb testing.TB, reviews authorizationclient.SubjectAccessReviewsGetter, namespace, serviceAccount string, rule rbacv1.PolicyRule) {
 	tb.Helper()
 	resource, subresource, _ := strings.Cut(rule.Resources[0], "/")

@@ -48,7 +48,7 @@ func seed(repo, program string, crds CRDs) (string, error) {
 	return dir, makeSeed(repo, program, dir, crds)
 }
 
-// seedKey is a hash of all that the data depends on: the programs, by the keys that the build leaves beside them, and the CRDs.
+// seedKey is a hash of all inputs of the data: the programs, by the keys that the build leaves beside them, and the CRDs.
 func seedKey(repo string, crds CRDs) (string, error) {
 	files, err := filepath.Glob(filepath.Join(repo, "bin", "k8s", ".key*"))
 	if err != nil {
@@ -109,7 +109,7 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 	return nil
 }
 
-// removeOld removes seeds that nobody made for a day.
+// removeOld removes seeds that were not made within a day.
 func removeOld(seeds string) error {
 	entries, err := os.ReadDir(seeds)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Shared is the control plane of a package's tests. It starts when the first test asks for it, so that tests which do
-// not are quick.
+// Shared is the control plane of a package's tests. It starts with the first test that needs it, so that other tests are quick.
 type Shared struct {
 	start func() (*Env, error)
 	stop  func()
@@ -58,7 +57,8 @@ func SkipShort(tb testing.TB) {
 	}
 }
 
-// ShortMain reports whether a TestMain ends at once because tests run with -short and all tests of its package need a control plane. It says so.
+// ShortMain reports whether a TestMain must end at once because tests run with -short and all tests of its package need a control plane. It
+// prints a message then.
 func ShortMain(name string) bool {
 	flag.Parse()
 	if testing.Short() {

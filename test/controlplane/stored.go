@@ -12,8 +12,8 @@ import (
 // etcd answers at once, or never.
 var etcd = http.Client{Timeout: 10 * time.Second}
 
-// Stored reads what etcd holds, past the API server, of an object that is stored as JSON. The resource is that of the URL, as
-// in ray.io/rayclusters. It fails the test if there is no such object.
+// Stored reads an object that is stored as JSON from etcd, past the API server. The resource is that of the URL, as in ray.io/rayclusters.
+// It fails the test if there is no such object.
 func (e *Env) Stored(tb testing.TB, resource, namespace, name string) map[string]any {
 	tb.Helper()
 	key := base64.StdEncoding.EncodeToString([]byte("/registry/" + resource + "/" + namespace + "/" + name))

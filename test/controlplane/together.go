@@ -15,7 +15,7 @@ var together = map[string]Options{
 	"bare":  {CRDs: FullCRDs, Nodes: -1, WithoutScheduler: true},
 }
 
-// attach returns the control plane that packages with these options share; nil when there is none.
+// attach returns the control plane that packages with these options share; nil if there is none.
 func attach(o Options) (*Env, error) {
 	root := os.Getenv(togetherVariable)
 	if root == "" || o.Own {

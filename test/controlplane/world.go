@@ -24,11 +24,10 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// WaitTimeout is how long a test waits for what has to come, on however slow a machine.
+// WaitTimeout is the timeout of a test's waits, long enough for slow machines.
 const WaitTimeout = time.Minute
 
-// World is a namespace of a control plane, seen by a user who may do everything. Its methods end the test when the API server
-// does not answer as it should.
+// World is a namespace of a control plane with an admin's client. Its methods end the test after an unexpected answer of the API server.
 type World struct {
 	T         *testing.T
 	Client    client.Client
@@ -37,7 +36,7 @@ type World struct {
 	looks     *looks
 }
 
-// World returns a new namespace whose name begins with prefix, in which Pods can be made.
+// World returns a new namespace whose name begins with prefix, in which Pods can be created.
 func (e *Env) World(t *testing.T, prefix string) *World {
 	t.Helper()
 	c, err := client.New(e.Config, client.Options{Scheme: Scheme(t)})
@@ -52,7 +51,7 @@ func (e *Env) World(t *testing.T, prefix string) *World {
 	return w
 }
 
-// Scheme knows the kinds of Kubernetes and of Ray.
+// Scheme has the kinds of Kubernetes and of Ray.
 func Scheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -96,7 +95,7 @@ func (w *World) Eventually(what string, ok func() bool) {
 	w.T.Fatalf("waited %s for %s in vain", WaitTimeout, what)
 }
 
-// ChangeCluster updates a RayCluster, again when somebody else was faster.
+// ChangeCluster updates a RayCluster, and retries after a conflict.
 func (w *World) ChangeCluster(name string, do func(*rayv1.RayCluster)) {
 	w.T.Helper()
 	var err error
@@ -155,8 +154,8 @@ func (w *World) Namespaces() map[string]cache.Config {
 	return map[string]cache.Config{w.Namespace: {}}
 }
 
-// Manager returns a manager for controllers that see the namespace only. Nil for the configuration is that of an
-// administrator; nil for the objects caches all of each kind.
+// Manager returns a manager for controllers that only see the namespace. A nil configuration means an administrator's; nil objects mean
+// that all objects of each kind are cached.
 func (w *World) Manager(config *rest.Config, by map[client.Object]cache.ByObject) ctrl.Manager {
 	w.T.Helper()
 	if config == nil {

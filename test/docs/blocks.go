@@ -14,18 +14,19 @@ type Block struct {
 	// Page is the path from the root of the repository, Line where the block begins.
 	Page string
 	Line int
-	// Text is what the block holds, without indentation.
+	// Text is the content of the block, without indentation.
 	Text string
 	// Test is the package and the name of the test that runs it, as in "test/move TestMoveAndBack"; empty for none.
 	Test string
-	// NotRun says why no test runs it.
+	// NotRun is the reason why no test runs the block.
 	NotRun string
 }
 
 // Where names the place of the block.
 func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.Page, b.Line) }
 
-// Commands are the lines of the block that are not empty and no comment. One that ends with a backslash goes on in the next.
+// Commands are the lines of the block that are neither empty nor comments. A backslash at the end of a line continues the command in the
+// next.
 func (b Block) Commands() []string {
 	var all []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(b.Text, "\\\n", " "), "\n") {
@@ -36,7 +37,7 @@ func (b Block) Commands() []string {
 	return all
 }
 
-// languages are those of fenced blocks that hold commands.
+// languages are the languages of fenced blocks with commands.
 var languages = []string{"", "sh", "bash", "shell", "console"}
 
 var marker = regexp.MustCompile(`^<!-- (run|not run|not run below): (.+) -->$`)
@@ -57,7 +58,7 @@ func Pages(root string) ([]string, error) {
 	return pages, nil
 }
 
-// Blocks reads the blocks of commands of one page: indented ones, and fenced ones in no language or that of a shell.
+// Blocks reads the blocks of commands of one page: indented blocks, and fenced ones without a language or with that of a shell.
 func Blocks(root, page string) ([]Block, error) {
 	data, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
@@ -70,15 +71,15 @@ func Blocks(root, page string) ([]Block, error) {
 	return r.blocks, nil
 }
 
-// reader goes through the lines of a page.
+// reader reads the lines of a page.
 type reader struct {
 	page   string
 	lines  []string
 	at     int
 	blocks []Block
-	// here is the marker of the next block, below that of all that follow.
+	// here is the marker of the next block, below that of all following blocks.
 	here, below Block
-	// paragraph says that the line before belongs to a paragraph, which an indented line would continue.
+	// paragraph means that the previous line belongs to a paragraph, which an indented line would continue.
 	paragraph bool
 }
 

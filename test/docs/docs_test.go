@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| rule | field | refused when |\n|---|---|---|\n")
 	for _, r := range validation.Rules() {
-		// What a webhook of KubeRay alone refuses passes there as it is installed by default.
+		// An object that only a webhook of KubeRay refuses passes there in a default installation.
 		if r.Tier == rule.Kubernetes || len(r.Peer) == 1 && r.Peer[0] == rule.PeerWebhook {
 			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", r.ID, r.Field, strings.ReplaceAll(r.Condition, "|", `\|`))
 		}

@@ -115,7 +115,7 @@ func (a *audit) note(program string, r *http.Request) {
 	a.used[u][name] = true
 }
 
-// refused tells what RBAC denies from what quotas, webhooks and ending namespaces do.
+// refused separates what RBAC denies from what quotas, webhooks and terminating namespaces deny.
 func (a *audit) refused(program string, r *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {

@@ -40,7 +40,7 @@ func TestSubmitFromTheCommandLine(t *testing.T) {
 	}
 }
 
-// A log that is followed goes on with the next attempt.
+// Following a log continues with the next attempt.
 func TestFollowedLogShowsEachAttempt(t *testing.T) {
 	t.Parallel()
 	ns, dir := namespace(t), t.TempDir()

@@ -163,7 +163,7 @@ func shownByAllEntryPoints(t *testing.T, ns, name string) {
 		} `json:"status"`
 	}
 	var byREST, byKubectl seen
-	// What the operator wrote reaches the gateway by a watch, a moment after the API server.
+	// The gateway's watch delivers the operator's writes a moment after the API server has them.
 	eventually(t, "the gateway shows what kubectl shows", func(context.Context) error {
 		rest(t, "GET", clustersOf(ns)+"/"+name, "", nil).want(t, 200).decode(t, &byREST)
 		if byREST.Status.State != "ready" {

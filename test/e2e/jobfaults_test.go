@@ -40,8 +40,8 @@ const (
 	failed   = rayv1.JobDeploymentStatusFailed
 )
 
-// What goes wrong with a job ends as it should, with the program run as often as it should be and nothing left over: one case for each way in which a
-// job ends. The others are those of jobplan and of the controller.
+// Each fault of a job leads to the right end, runs the program as often as it should, and leaves nothing over. There is one case for each
+// way in which a job ends; the tests of jobplan and of the controller have the others.
 func TestJobFaults(t *testing.T) {
 	type ending struct {
 		state  rayv1.JobDeploymentStatus

@@ -31,7 +31,7 @@ func TestGetPipedToKubectlApply(t *testing.T) {
 	}
 }
 
-// A PUT of what GET returned changes nothing, not even fields that only JSON tells apart, such as an empty object.
+// A PUT of what GET returned changes nothing, not even fields that only JSON distinguishes, such as an empty object.
 func TestPutOfWhatGetReturned(t *testing.T) {
 	ns := namespace(t)
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
@@ -46,7 +46,7 @@ func TestPutOfWhatGetReturned(t *testing.T) {
 	}
 }
 
-// What kubectl prints can be POSTed to another namespace and gives an equal spec.
+// The output of kubectl can be POSTed to another namespace and gives an equal spec.
 func TestKubectlGetPostedElsewhere(t *testing.T) {
 	from, to := namespace(t), namespace(t)
 	kubectl(t, manifest("demo", from, 1), "apply", "-f", "-")

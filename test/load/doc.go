@@ -1,7 +1,7 @@
-// Package load holds the tests of the gateway under load and in front of a Kubernetes API server that fails. The built gateway runs with
-// passthrough and TLS, as in a cluster, on a real API server; a proxy between the two counts and injects faults.
+// Package load has the tests of the gateway under load and in front of a failing Kubernetes API server. The built gateway runs with
+// passthrough and TLS, as in a cluster, on a real API server; a proxy between both counts requests and injects faults.
 //
-// By itself each test takes seconds. With -long they take as long, and as many, as the aims of the project say:
+// By default each test takes seconds. With -long their durations and numbers are those of the project's aims:
 //
 //	go test ./test/load -long -timeout 60m
 //

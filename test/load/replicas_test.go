@@ -23,8 +23,8 @@ import (
 const retries = `{"loadBalancingConfig":[{"round_robin":{}}],"methodConfig":[{"name":[{}],"retryPolicy":{
 	"maxAttempts":5,"initialBackoff":"0.2s","maxBackoff":"2s","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}]}`
 
-// TestRollingRestart restarts two replicas in turns while clients that retry work with them: no call of theirs fails, each create makes one object, and
-// watches go on behind their last message.
+// TestRollingRestart restarts two replicas in turns while clients that retry work with them. None of their calls fails, each create makes
+// one object, and watches continue after their last message.
 func TestRollingRestart(t *testing.T) {
 	c := controlPlane(t)
 	ns := c.namespace(t)
@@ -119,7 +119,7 @@ func workByGRPC(client raygatev2.ClusterServiceClient, ns string) func(context.C
 		if err != nil {
 			return err
 		}
-		// What another replica answers may be older, unless it is told what has been seen.
+		// Another replica may return an older version, unless the request gives the version that the client has seen.
 		ctx = minVersion(ctx, created.GetCluster().GetMetadata().GetResourceVersion())
 		if _, err := client.GetCluster(ctx, &raygatev2.GetClusterRequest{Namespace: ns, Name: name}); err != nil {
 			return err

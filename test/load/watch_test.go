@@ -106,14 +106,14 @@ func seesInOrder(ctx context.Context, client raygatev2.ClusterServiceClient, ns,
 	return nil
 }
 
-// follower is a client that watches as it should: when the stream ends it goes on behind the last message.
+// follower is a client that watches correctly: when the stream ends it continues after the last message.
 type follower struct {
 	client raygatev2.ClusterServiceClient
 	ns     string
 	token  string
 	seen   map[string]*raygatev2.RayCluster
 	resets int
-	// stale is the longest time without contact that a heartbeat told.
+	// stale is the longest time without contact in a heartbeat.
 	stale int64
 	ask   chan chan map[string]*raygatev2.RayCluster
 	ended chan error

@@ -220,7 +220,7 @@ func (c *cluster) bash(what, script string) string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	// What the commands keep goes to a folder of the test's own.
+	// Files that the commands write go to a folder of this test.
 	script = strings.NewReplacer("> ray-", "> "+c.work+"/ray-").Replace(script)
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = root

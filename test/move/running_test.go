@@ -20,7 +20,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// What stands for what: one job ends under raygate, one outlives all operators; one service is ready, one is being upgraded when KubeRay stops.
+// Names of the objects: one job ends under raygate, one outlives all operators; one service is ready, one is being upgraded when KubeRay
+// stops.
 const (
 	ending, lasting    = "train", "night"
 	steady, upgrading  = "shop", "cart"

@@ -113,7 +113,7 @@ func Caller(t *testing.T, config *rest.Config, ns, name string, verbs ...string)
 	return request.Status.Token
 }
 
-// Address is that of the dashboard of a cluster behind a gateway.
+// Address is the address of the dashboard of a cluster behind a gateway.
 func Address(gateway, ns, cluster string) string {
 	return gateway + "/apis/v2/namespaces/" + ns + "/clusters/" + cluster + "/dashboard"
 }

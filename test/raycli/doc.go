@@ -1,3 +1,3 @@
-// Package raycli uses the dashboard of a cluster through the gateway as Ray's own clients do: it replays the requests of Ray's job SDK, and runs Ray's
-// command line itself. Both have the token of a caller whose rights are those that docs/python.md asks for.
+// Package raycli uses the dashboard of a cluster through the gateway as Ray's own clients do: it replays the requests of Ray's job SDK, and
+// runs Ray's command line itself. Both have the token of a caller with the rights that docs/python.md requires.
 package raycli

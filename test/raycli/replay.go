@@ -22,7 +22,8 @@ import (
 // settle bounds every wait.
 const settle = 3 * time.Minute
 
-// sdk makes requests as Ray's job SDK does: the address with the path appended as it is, the headers of RAY_JOB_HEADERS, and those of Python's requests.
+// sdk makes requests as Ray's job SDK does: with the unchanged path after the address, the headers of RAY_JOB_HEADERS, and the headers of
+// Python's requests.
 type sdk struct {
 	t       *testing.T
 	address string
@@ -100,7 +101,7 @@ func (s sdk) want(code int, method, path string, body, into any) {
 	}
 }
 
-// checkVersion is what the SDK begins with. It reads ray_version, and the version of the API, which is text.
+// checkVersion makes the first call of the SDK. It reads ray_version, and the version of the API, which is text.
 func (s sdk) checkVersion() {
 	s.t.Helper()
 	var answer struct {
@@ -213,7 +214,7 @@ func (s sdk) await(id, status string) {
 	}
 }
 
-// Refused demands that a caller is refused with this code, before a dashboard is asked, and by a text that says why.
+// Refused requires that a caller is refused with this code, before a request to a dashboard, and with a text that has the reason.
 func Refused(t *testing.T, address, token, authority string, code int, method, path string) {
 	t.Helper()
 	got, answer := newSDK(t, address, token, authority).send(method, path, "", []byte("{}"))

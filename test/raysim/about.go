@@ -4,13 +4,13 @@ import (
 	"net/http"
 )
 
-// Version is the version of Ray that the simulator says it is; APIVersion that of its job API.
+// Version is the version of Ray that the simulator reports; APIVersion is that of its job API.
 const (
 	Version    = "2.55.0"
 	APIVersion = "4"
 )
 
-// healthy answers for the GCS. The other health checks of Ray are those of the agents, on another port.
+// healthy answers for the GCS. The agents have Ray's other health checks, on another port.
 func healthy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/text; charset=utf-8") // as Ray has it
 	_, _ = w.Write([]byte("success"))

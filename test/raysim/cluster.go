@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Options configure a simulated head. The zero value works but for Dir.
+// Options configure a simulated head. The zero value is usable except for Dir.
 type Options struct {
-	// Dir gets a folder per job with its log and its working directory. Required; made when missing.
+	// Dir gets a folder per job with its log and its working directory. It is required, and created if missing.
 	Dir string
-	// Token, when not empty, is what every request but the public ones has to bring.
+	// Token, if not empty, is required in every request except the public ones.
 	Token string
 	// NodeIP is the address of the head in records; empty means 127.0.0.1.
 	NodeIP string
@@ -25,13 +25,13 @@ type Options struct {
 	Serve http.Handler
 	// Now is the clock of the records; nil means time.Now.
 	Now func() time.Time
-	// Poll is how often the end of a log is looked at by a tail; 0 means 100 ms.
+	// Poll is the interval in which a tail checks for the end of a log; 0 means 100 ms.
 	Poll time.Duration
 }
 
-// Launch is an entrypoint to be run. Options.Run returns its exit code once it and all that it has started have ended. When the context
-// ends first, it ends the entrypoint, politely at first; the job is then STOPPED whatever is returned. An error means that the entrypoint
-// could not be started.
+// Launch is an entrypoint to run. Options.Run returns its exit code once it and all processes that it has started have ended. If the
+// context ends first, Run ends the entrypoint, gracefully at first; the job is then STOPPED independent of the result. An error means that
+// the entrypoint could not be started.
 type Launch struct {
 	SubmissionID string
 	Entrypoint   string
@@ -63,7 +63,7 @@ type Cluster struct {
 	intercept func(http.ResponseWriter, *http.Request) bool
 }
 
-// New returns a head without jobs. Close ends what it runs.
+// New returns a head without jobs. Close ends the processes that it runs.
 func New(o Options) (*Cluster, error) {
 	if err := os.MkdirAll(filepath.Join(o.Dir, "packages"), 0o700); err != nil {
 		return nil, fmt.Errorf("making folder of simulated Ray head: %w", err)
@@ -150,7 +150,7 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	// The collections are /api/jobs/ and below /api/serve/ and nothing else: the mux would redirect.
+	// Paths of collections end with a slash. Without it the mux would redirect, so answer 404.
 	case r.URL.Path == "/api/jobs" || r.URL.Path == "/api/serve" || !c.known(r):
 		plain(w, http.StatusNotFound, "404: Not Found")
 	case !c.has(r.Method, r):
@@ -166,12 +166,12 @@ func (c *Cluster) has(method string, r *http.Request) bool {
 	return pattern != ""
 }
 
-// known reports whether there is a handler of any method.
+// known reports whether a handler of any method exists.
 func (c *Cluster) known(r *http.Request) bool {
 	return slices.ContainsFunc([]string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, func(method string) bool { return c.has(method, r) })
 }
 
-// plain writes an answer that is no JSON, as all errors are.
+// plain writes an answer in plain text, as for all errors.
 func plain(w http.ResponseWriter, code int, format string, args ...any) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Intercept lets f answer requests before anything else looks at them; it reports whether it did. It may hang, until the request's context
-// ends at the latest. nil ends the interception.
+// Intercept lets f answer requests before all other handlers; f reports whether it did. It may block until the request's context ends. nil
+// ends the interception.
 func (c *Cluster) Intercept(f func(w http.ResponseWriter, r *http.Request) (answered bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,8 +26,8 @@ func (c *Cluster) Jobs() []Details {
 	return out
 }
 
-// Update changes the record of a job by hand. It reports whether there is such a job. The entrypoint, if it runs, goes on; its end changes
-// a record that is terminal no more.
+// Update changes the record of a job directly, and reports whether the job exists. A running entrypoint keeps running; its end does not
+// change a record that is terminal.
 func (c *Cluster) Update(id string, change func(*Details)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *Cluster) Update(id string, change func(*Details)) bool {
 	return true
 }
 
-// Add makes a record by hand that has no entrypoint behind it, such as that of a driver nobody submitted. log is its log.
+// Add makes a record without an entrypoint, such as that of a driver that was not submitted. log is its log.
 func (c *Cluster) Add(d Details, log string) error {
 	id := newSubmissionID()
 	if d.SubmissionID != nil {
@@ -65,7 +65,7 @@ func (c *Cluster) Tails() int {
 	return len(c.tails)
 }
 
-// CutTails breaks all open log tails without a closing handshake, which the other end sees as an abnormal closure.
+// CutTails breaks all open log tails without a closing handshake, which clients see as an abnormal closure.
 func (c *Cluster) CutTails() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,7 @@ type DriverInfo struct {
 	PID           string `json:"pid"`
 }
 
-// Details is the record of a job as the API shows it. All keys are always there; what is unknown is null.
+// Details is the record of a job in the API. All keys are always present; unknown values are null.
 type Details struct {
 	Type string `json:"type"`
 	// JobID is the id of the driver; nil until a driver has connected, which a process of the simulator never does.
@@ -62,7 +62,7 @@ type Details struct {
 	DriverExitCode         *int              `json:"driver_exit_code"`
 }
 
-// idLetters are those of generated submission ids: nothing that is easily misread.
+// idLetters are the letters of generated submission ids, without those that are easily misread.
 const idLetters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ123456789"
 
 func newSubmissionID() string {

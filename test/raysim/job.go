@@ -69,7 +69,7 @@ func (c *Cluster) accept(s submission) (string, error) {
 	return id, nil
 }
 
-// newFolder returns a folder for the job of this id, which may be anything, and which may have been used before. The caller holds c.mu.
+// newFolder returns a folder for the job of this id. The id may be any text, and may have been used before. The caller holds c.mu.
 func (c *Cluster) newFolder(id string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -83,7 +83,7 @@ func (c *Cluster) newFolder(id string) string {
 
 func (j *job) logPath() string { return filepath.Join(j.dir, "job-driver.log") }
 
-// run takes the job from PENDING to its end.
+// run executes the job from PENDING to its end.
 func (j *job) run(ctx context.Context, s submission) {
 	if s.unfit != nil {
 		j.finish(Failed, ErrorSupervisor, fmt.Sprintf("The supervisor of the job could not be started: %v.", s.unfit), nil)
@@ -193,7 +193,7 @@ func (j *job) readLog(limit int64) (text string, cut bool, err error) {
 	return string(data), offset > 0, err
 }
 
-// drop forgets a record; the caller holds c.mu.
+// drop removes a record; the caller holds c.mu.
 func (c *Cluster) drop(j *job) {
 	c.order = slices.DeleteFunc(c.order, func(o *job) bool { return o == j })
 }

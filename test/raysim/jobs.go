@@ -17,7 +17,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = enc.Encode(v) // fails only when the client is gone
 }
 
-// find looks an id up: as that of a driver first, then as that of a submission. The caller holds c.mu.
+// find finds a job by its id: of a driver first, then of a submission. The caller holds c.mu.
 func (c *Cluster) find(id string) *job {
 	for _, j := range c.order {
 		if j.details.JobID != nil && *j.details.JobID == id {
@@ -44,7 +44,7 @@ func (c *Cluster) named(w http.ResponseWriter, r *http.Request) *job {
 	return j
 }
 
-// submitted is named for what only works with submissions.
+// submitted is named for requests that only work with submissions.
 func (c *Cluster) submitted(w http.ResponseWriter, r *http.Request, verb string) *job {
 	j := c.named(w, r)
 	if j != nil && j.snapshot().Type != TypeSubmission {
@@ -60,7 +60,7 @@ func (c *Cluster) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list gives submissions first, then drivers that nobody submitted.
+// list returns submissions first, then drivers that were not submitted.
 func (c *Cluster) list(w http.ResponseWriter, _ *http.Request) {
 	c.mu.Lock()
 	out := make([]Details, 0, len(c.order))

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// unpackLimit bounds what the files of a working directory have together.
+// unpackLimit limits the total size of the files of a working directory.
 const unpackLimit = 1 << 30
 
 var packageName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,200}$`)

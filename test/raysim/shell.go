@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Shell runs entrypoints as processes of this machine, by /bin/sh and in a process group of their own. The zero value is ready for use.
+// Shell runs entrypoints as processes of this machine, by /bin/sh and in their own process group. The zero value is ready for use.
 type Shell struct {
-	// Env is the environment, as KEY=value, below that of the job; nil means that of this process.
+	// Env is the environment, as KEY=value, which the job's environment overrides; nil means that of this process.
 	Env []string
 	// Grace is how long an entrypoint that is stopped has to end; 0 means 3 s.
 	Grace time.Duration
@@ -42,7 +42,7 @@ func (s Shell) Run(ctx context.Context, l Launch) (int, error) {
 	group := -cmd.Process.Pid
 	select {
 	case err := <-ended:
-		_ = syscall.Kill(group, syscall.SIGKILL) // what it has left in the background
+		_ = syscall.Kill(group, syscall.SIGKILL) // its processes in the background
 		return exitCode(cmd, err)
 	case <-ctx.Done():
 	}
@@ -61,7 +61,7 @@ func (s Shell) Run(ctx context.Context, l Launch) (int, error) {
 	return exitCode(cmd, <-ended)
 }
 
-// stopSignal is SIGTERM unless the job asks for SIGINT.
+// stopSignal is SIGTERM unless the job requests SIGINT.
 func (s Shell) stopSignal(l Launch) syscall.Signal {
 	sig := syscall.SIGTERM
 	for _, v := range l.Env {
@@ -72,7 +72,7 @@ func (s Shell) stopSignal(l Launch) syscall.Signal {
 	return sig
 }
 
-// exitCode is that of a shell for a process that a signal has ended: 128 and the signal.
+// exitCode is a shell's exit code for a process that a signal has ended: 128 and the signal.
 func exitCode(cmd *exec.Cmd, err error) (int, error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -12,7 +12,7 @@ import (
 
 const bodyLimit = 100 << 20
 
-// submission is the body of a request to submit, with what is null left out.
+// submission is the body of a request to submit, without null values.
 type submission struct {
 	Entrypoint   string
 	SubmissionID string
@@ -78,7 +78,7 @@ func decodeSubmission(body []byte) (submission, error) {
 	return s, nil
 }
 
-// set takes over one key of the body.
+// set sets one key of the body.
 func (s *submission) set(key string, value json.RawMessage) (err error) {
 	switch key {
 	case "entrypoint":
@@ -115,7 +115,7 @@ func checkNumber(key string, value json.RawMessage) error {
 	return nil
 }
 
-// stringMap is stricter than decoding to a map of strings, which takes null for "".
+// stringMap is stricter than decoding to a map of strings, which accepts null for "".
 func stringMap(value json.RawMessage) (map[string]string, error) {
 	var raw map[string]*string
 	if err := json.Unmarshal(value, &raw); err != nil {
@@ -138,7 +138,7 @@ func (s *submission) setRuntimeEnv(value json.RawMessage) error {
 	}
 	s.RuntimeEnv = value
 	if v, ok := fields["env_vars"]; ok {
-		// Ray looks at the values only when it starts the job.
+		// Ray checks the values only when it starts the job.
 		if s.EnvVars, s.unfit = stringMap(v); s.unfit != nil {
 			s.unfit = fmt.Errorf("env_vars: %w", s.unfit)
 		}

@@ -34,7 +34,7 @@ func (c *Cluster) tail(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	defer ws.CloseNow() //nolint:errcheck // the connection is given up
-	// Not the request's context, which ends when the connection is taken over. Clients send nothing; reading finds out that they go.
+	// The request's context ends when the connection is hijacked. Clients send nothing; reading detects that they disconnect.
 	base, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	ctx := ws.CloseRead(base)
@@ -63,7 +63,7 @@ func (c *Cluster) send(ctx context.Context, ws *websocket.Conn, j *job) error {
 	f := frames{write: func(text string) error { return ws.Write(ctx, websocket.MessageText, []byte(text)) }}
 	buf := make([]byte, 32<<10)
 	for {
-		// Asked before reading: what is written before the end is then read.
+		// Read the state before the log, so that output before the end is always read.
 		ended := j.snapshot().Status.Terminal()
 		if log == nil {
 			var err error
@@ -119,7 +119,7 @@ func (f *frames) add(data []byte) error {
 	return nil
 }
 
-// flush sends what is there; unless all is asked for, without the start of a character at the end.
+// flush sends the buffered text. Unless all is true, it keeps an incomplete character at the end.
 func (f *frames) flush(all bool) error {
 	n := len(f.buf)
 	if !all {

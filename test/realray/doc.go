@@ -1,6 +1,6 @@
-// Package realray holds the tests with real Ray: the built programs run on a control plane with real nodes, Pods are containers of an image
-// of Ray, and every answer is Ray's own. They need Linux and root, and run by `make test-ray` (the core) and `make test-ray-all`; `go test`
-// alone leaves them out.
+// Package realray has the tests with real Ray: the built programs run on a control plane with real nodes, Pods are containers of a Ray
+// image, and every answer comes from Ray. They need Linux and root. `make test-ray` runs the core and `make test-ray-all` all of them;
+// plain `go test` skips them.
 //
-// It has no code outside its tests. What they need is built by hack/test-ray.sh.
+// It has no code outside its tests. hack/test-ray.sh builds their prerequisites.
 package realray

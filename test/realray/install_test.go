@@ -35,9 +35,10 @@ import (
 // helmTimeout bounds a command of Helm. A new webhook waits for its kubelet to mount the certificate.
 const helmTimeout = "5m"
 
-// TestCoreInstall installs the chart on the node, as a user does with Helm and images: it makes a RayCluster with kubectl and one through the gateway, upgrades,
-// goes back, and uninstalls all while Ray goes on: first with webhooks, then without, where the upgrade turns them on. It runs before all others, which wait since they are parallel, and without the operator of
-// the others: two would reconcile the same objects.
+// TestCoreInstall installs the chart on the node as a user does, with Helm and images. It creates a RayCluster with kubectl and one through
+// the gateway, upgrades, rolls back, and uninstalls everything while Ray runs: first with webhooks, then without, where the upgrade turns
+// them on. It runs before all other tests, which are parallel and therefore wait. The operator of the others is stopped: two would
+// reconcile the same objects.
 func TestCoreInstall(t *testing.T) {
 	product.operator.Stop()
 	t.Cleanup(func() {

@@ -19,7 +19,7 @@ type observer struct {
 	t    *testing.T
 	at   target
 	seen map[string][]string
-	// texts are the bodies as they came, for whoever looks into a difference.
+	// texts are the bodies as received, to investigate a difference.
 	texts map[string]string
 }
 
@@ -145,7 +145,7 @@ func shape(path string, value any) []string {
 	return []string{path + " is a number"}
 }
 
-// wordsOf are the lines of a log that are the program's, in any order: what Ray adds is told apart, and comes at any time.
+// wordsOf returns the lines of a log that the program wrote, in any order. Lines that Ray adds are left out, because they come at any time.
 func wordsOf(log any) string {
 	text, _ := log.(string)
 	var lines []string

@@ -101,7 +101,7 @@ func release(spec *rayv1.RayClusterSpec, value string) {
 	}
 }
 
-// serviceReady waits until a service is ready and no upgrade goes on, and returns its cluster.
+// serviceReady waits until a service is ready and no upgrade is in progress, and returns its cluster.
 func (w *world) serviceReady(svc *rayv1.RayService) string {
 	w.t.Helper()
 	w.eventually("RayService "+svc.Name+" is ready", func(ctx context.Context) error {

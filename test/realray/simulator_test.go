@@ -16,8 +16,8 @@ import (
 	"github.com/raygate/raygate/test/servesim"
 )
 
-// What the simulators answer, Ray answers too: each endpoint that they serve is asked the same on both sides, for the code, the media type, the
-// fields with their types, and the values that clients act on. The words of messages are the simulators' own.
+// Ray answers as the simulators do. Each endpoint of the simulators gets the same requests on both sides. The test compares the code, the
+// media type, the fields with their types, and the values that clients act on. Messages may differ.
 func TestCoreSimulators(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

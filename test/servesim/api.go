@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Path is that of the REST API; the slash at the end belongs to it.
+// Path is the path of the REST API; the trailing slash belongs to it.
 const Path = "/api/serve/applications/"
 
 const bodyLimit = 100 << 20
 
-// ServeHTTP answers the dashboard's requests below Path. Who asks has been authorized before.
+// ServeHTTP answers the dashboard's requests below Path. Callers have been authorized before.
 func (s *Serve) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != Path {
 		plain(w, http.StatusNotFound, "404: Not Found")
@@ -74,7 +74,7 @@ func (s *Serve) put(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// accept makes the applications those of the config.
+// accept replaces the applications with those of the config.
 func (s *Serve) accept(c config, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,14 +25,14 @@ type app struct {
 	failure  string     // of the last build
 	deleting bool
 
-	// What is served: of the last build that succeeded.
+	// The fields below are served: they belong to the last build that succeeded.
 	route       *string
 	deployments map[string]*running
 
 	status, message string
 }
 
-// put takes a config over: the same code is an update of what runs, other code is built first.
+// put applies a config: with the same code it updates what runs, other code is built first.
 func (a *app) put(c application, now time.Time, build time.Duration) {
 	changed := a.config.code != c.code || a.deleting || a.failure != ""
 	a.config, a.deployed, a.deleting = c, now, false
@@ -45,13 +45,13 @@ func (a *app) put(c application, now time.Time, build time.Duration) {
 	}
 }
 
-// remove begins the end of the application: its route goes at once.
+// remove starts the deletion of the application: its route is removed at once.
 func (a *app) remove(now time.Time) {
 	a.deleting, a.building, a.route, a.status = true, nil, nil, appDeleting
 	a.again = now.Add(loop)
 }
 
-// apply makes the deployments those of the config.
+// apply replaces the deployments with those of the config.
 func (a *app) apply() {
 	a.route = a.config.route
 	wanted := map[string]*running{}
@@ -75,7 +75,7 @@ func (a *app) count(p *pass) {
 	}
 }
 
-// advance lets happen what is due, and reports whether the application is gone.
+// advance applies all due changes, and reports whether the application is gone.
 func (a *app) advance(p *pass) (gone bool) {
 	if a.deleting {
 		for _, d := range a.deployments {
@@ -133,7 +133,7 @@ func (a *app) derive() (status, message string) {
 	return appRunning, ""
 }
 
-// ingress is the deployment that gets the requests.
+// ingress is the deployment that receives the requests.
 func (a *app) ingress() *running {
 	if len(a.deployments) == 0 {
 		return nil
@@ -141,6 +141,6 @@ func (a *app) ingress() *running {
 	if d := a.deployments[a.config.deployments[0].Name]; d != nil {
 		return d
 	}
-	// A config whose build is not done lists others.
+	// A config whose build has not ended lists other deployments.
 	return a.deployments[slices.Min(slices.Collect(maps.Keys(a.deployments)))]
 }

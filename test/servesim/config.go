@@ -13,7 +13,7 @@ import (
 	strict "sigs.k8s.io/json"
 )
 
-// config is what a PUT brings.
+// config is the body of a PUT.
 type config struct {
 	instance
 	Texts    []json.RawMessage `json:"applications"`
@@ -22,7 +22,7 @@ type config struct {
 	applications []application
 }
 
-// instance is what counts only when Serve starts.
+// instance has the settings that only apply when Serve starts.
 type instance struct {
 	ProxyLocation string `json:"proxy_location"`
 	HTTP          struct {
@@ -54,7 +54,7 @@ type runtimeEnv struct {
 	EnvVars    map[string]string `json:"env_vars"`
 }
 
-// deployment is what a config says of one.
+// deployment is a deployment in a config.
 type deployment struct {
 	Name             string         `json:"name"`
 	NumReplicas      any            `json:"num_replicas"`
@@ -76,7 +76,7 @@ const defaultRoute = "/"
 
 var errNotJSON = errors.New("the request body is not JSON")
 
-// decode reads a config. errNotJSON is what Ray answers like any failure of its own; all other errors are the client's.
+// decode reads a config. errNotJSON means the answer for an internal failure of Ray; all other errors are the client's.
 func decode(body []byte) (config, error) {
 	if !json.Valid(body) {
 		return config{}, errNotJSON
@@ -98,7 +98,7 @@ func decode(body []byte) (config, error) {
 	return c, errors.Join(c.errors()...)
 }
 
-// newApplication sets what follows from the text: what is absent, which is not what is null, and the parts that are kept as they came.
+// newApplication sets the fields that depend on the text: absent ones, as distinguished from null, and the parts that are kept unchanged.
 func newApplication(text []byte) (application, error) {
 	var a application
 	for _, into := range []any{&a, &a.raw} {
@@ -204,7 +204,7 @@ func (a *application) errors() []error {
 	return errs
 }
 
-// routable reports whether requests can be led there. Ray looks at it when it builds the application, and not before.
+// routable reports whether requests can be routed there. Ray checks it when it builds the application, and not before.
 func (a *application) routable() bool {
 	p := a.route
 	return p == nil || strings.HasPrefix(*p, "/") && (*p == "/" || !strings.HasSuffix(*p, "/")) && !strings.ContainsAny(*p, "{}")
@@ -276,7 +276,7 @@ func (d *deployment) target(capacity *float64) int {
 	return max(1, int(float64(n)**capacity/100+0.5))
 }
 
-// What the variable of an application says is to fail.
+// Variables of an application that configure its failures, and their values.
 const (
 	failVariable  = "RAYGATE_SIM_SERVE_FAIL"
 	buildVariable = "RAYGATE_SIM_SERVE_BUILD"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// States of deployments, and what they come from.
+// States of deployments, and their triggers.
 const (
 	deploymentUpdating    = "UPDATING"
 	deploymentHealthy     = "HEALTHY"
@@ -26,7 +26,7 @@ const (
 	triggerHealthFailed    = "HEALTH_CHECK_FAILED"
 )
 
-// maxReplicas is what fits on the nodes of any cluster: a deployment that wants more waits for resources, as it would in Ray.
+// maxReplicas is the number of replicas that fit on the nodes of any cluster. A deployment with more waits for resources, as in Ray.
 const maxReplicas = 1000
 
 // running is a deployment of an application that was built.
@@ -55,7 +55,7 @@ type replica struct {
 
 func (r *replica) runs(now time.Time) bool { return r.stopping.IsZero() && !r.ready.After(now) }
 
-// update takes a config over.
+// update applies a config.
 func (d *running) update(c deployment, code string) {
 	if d.code != code {
 		d.complete = false
@@ -63,7 +63,7 @@ func (d *running) update(c deployment, code string) {
 	d.config, d.code = c, code
 }
 
-// advance brings the replicas nearer to the target, and derives the state.
+// advance moves the replicas towards the target, and derives the state.
 func (d *running) advance(p *pass, a *app) {
 	if target := d.config.target(p.capacity); target != d.target {
 		d.was, d.target = d.target, target
@@ -104,7 +104,7 @@ func (d *running) current() []*replica {
 	return out
 }
 
-// add starts a replica on the node that has the fewest; a head gets some only when it is alone.
+// add starts a replica on the node with the fewest; a head gets some only if it is the only node.
 func (d *running) add(p *pass, app string) {
 	nodes := slices.DeleteFunc(slices.Collect(maps.Values(p.nodes)), func(n Node) bool { return n.Leaving })
 	if slices.ContainsFunc(nodes, func(n Node) bool { return !n.Head }) {
@@ -132,7 +132,7 @@ func (d *running) ready(p *pass) int {
 	return n
 }
 
-// stopSurplus stops what is over the target, the youngest first, and replicas of older code once those of the newer can take over.
+// stopSurplus stops replicas above the target, the youngest first, and replicas of older code once newer ones can take over.
 func (d *running) stopSurplus(p *pass) {
 	current, ready := d.current(), d.ready(p)
 	for i, r := range current {
@@ -149,7 +149,7 @@ func (d *running) stopSurplus(p *pass) {
 	}
 }
 
-// derive sets the state, from what runs and what it was.
+// derive sets the state from the running replicas and the previous state.
 func (d *running) derive(p *pass, a *app, lost bool) {
 	stopping := slices.ContainsFunc(d.replicas, func(r *replica) bool { return !r.stopping.IsZero() })
 	set := func(state, trigger, message string) { d.state, d.trigger, d.message = state, trigger, message }

@@ -9,7 +9,7 @@ import (
 // object is one of JSON.
 type object map[string]any
 
-// details are the answer about everything. The caller holds s.mu.
+// details are the answer about the whole instance. The caller holds s.mu.
 func (s *Serve) details(applications bool) object {
 	if !s.started {
 		return object{"controller_info": object{}, "proxies": object{}, "applications": object{}, "target_capacity": nil}
@@ -99,7 +99,7 @@ func (a *app) details(name string, nodes map[string]Node, now time.Time) object 
 	}
 }
 
-// topology says which deployments call which; here none does. nil when there are none.
+// topology is the graph of calls between deployments, which has no edges here. It is nil if there are no deployments.
 func (a *app) topology(name string) any {
 	if len(a.deployments) == 0 {
 		return nil
@@ -135,7 +135,7 @@ func (d *running) details(name string, nodes map[string]Node, now time.Time) obj
 	}
 }
 
-// complete is the config with what Ray adds to it.
+// complete is the config with Ray's defaults.
 func (d *deployment) complete() object {
 	o := object{
 		"max_ongoing_requests": 5, "max_queued_requests": -1, "graceful_shutdown_wait_loop_s": 2.0, "graceful_shutdown_timeout_s": 20.0,

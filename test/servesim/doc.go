@@ -3,7 +3,7 @@
 //
 // Like raysim it imports nothing of raygate, and the module localcluster reaches it through a symbolic link.
 //
-// Nothing of an application runs. Its deployments are those that the config lists, or one named after the attribute of its import path. An
-// application tells the simulator by environment variables of its runtime_env what is to go wrong: RAYGATE_SIM_SERVE_FAIL with the value
-// build, replica or health, and RAYGATE_SIM_SERVE_BUILD with the time that a build takes, such as 5s.
+// Nothing of an application runs. Its deployments are those that the config lists, or one named after the attribute of its import path.
+// Environment variables in the runtime_env of an application configure its failures: RAYGATE_SIM_SERVE_FAIL with the value build, replica
+// or health, and RAYGATE_SIM_SERVE_BUILD with the duration of a build, such as 5s.
 package servesim

@@ -44,7 +44,7 @@ func (s *Serve) location() string {
 	return s.options.ProxyLocation
 }
 
-// placeProxies makes proxies where they belong and drains those that are needed no more.
+// placeProxies adds the required proxies and drains those that are no longer needed.
 func (s *Serve) placeProxies(p *pass) {
 	wanted := map[string]bool{}
 	location := s.location()
@@ -83,7 +83,7 @@ func (s *Serve) Listening(node string) bool {
 	return s.proxies[node] != nil
 }
 
-// Healthy reports whether the proxy of the node answers that it is: what the readiness of a worker depends on.
+// Healthy reports whether the proxy of the node answers that it is healthy, which the readiness of a worker depends on.
 func (s *Serve) Healthy(node string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Serve) Healthy(node string) bool {
 	return code == http.StatusOK
 }
 
-// healthOf is the answer to a health check of a node; 0 where nothing answers. The caller holds s.mu.
+// healthOf is the answer to a health check of a node; 0 if nothing answers. The caller holds s.mu.
 func (s *Serve) healthOf(node string) (code int, text string) {
 	p := s.proxies[node]
 	switch {
@@ -122,7 +122,7 @@ func (s *Serve) anyReplica() bool {
 	return false
 }
 
-// Proxy answers what reaches the proxy of a node: health checks, the routes, and requests to applications, which are echoed.
+// Proxy answers requests to the proxy of a node: health checks, the routes, and requests to applications, which are echoed.
 func (s *Serve) Proxy(node string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -144,7 +144,7 @@ func (s *Serve) Proxy(node string) http.Handler {
 		case answer == nil:
 			plain(w, http.StatusServiceUnavailable, "No replica of the application is available.")
 		default:
-			body, _ := io.ReadAll(io.LimitReader(r.Body, echoLimit)) // what came of it is echoed
+			body, _ := io.ReadAll(io.LimitReader(r.Body, echoLimit)) // the part that arrived is echoed
 			answer["method"], answer["path"], answer["query"], answer["body"], answer["proxy"] = r.Method, path, r.URL.RawQuery, string(body), node
 			writeJSON(w, answer)
 		}

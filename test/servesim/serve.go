@@ -11,20 +11,20 @@ import (
 type Node struct {
 	ID, IP string
 	Head   bool
-	// Leaving says that the node is about to go: what runs there goes on until then, and is replaced elsewhere at once.
+	// Leaving means that the node is about to be removed: its replicas run until then, and are replaced elsewhere at once.
 	Leaving bool
 }
 
-// Options configure a Serve. The zero value works but for Nodes.
+// Options configure a Serve. The zero value is usable except for Nodes.
 type Options struct {
-	// Nodes are those that are alive. Required; called with the Serve locked.
+	// Nodes returns the nodes that are alive. Required; called with the Serve locked.
 	Nodes func() []Node
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Build is how long an application is built, Start how long a replica starts, Drain how long a proxy without replicas stays at least;
 	// 0 means 1 s, 500 ms and 30 s, which is Ray's own for the last.
 	Build, Start, Drain time.Duration
-	// Changed is called, from a goroutine of its own, after the answer of a proxy to a health check may have changed; nil is allowed.
+	// Changed is called, in its own goroutine, after the answer of a proxy to a health check may have changed; nil is allowed.
 	Changed func()
 }
 
@@ -49,7 +49,7 @@ type Serve struct {
 	closed    bool
 }
 
-// New returns a Serve that nobody has started.
+// New returns a Serve that has not been started.
 func New(o Options) *Serve {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -65,7 +65,7 @@ func New(o Options) *Serve {
 	return &Serve{opts: o, apps: map[string]*app{}, proxies: map[string]*proxy{}}
 }
 
-// Close ends what goes on by itself.
+// Close stops the background work.
 func (s *Serve) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Serve) Close() {
 	}
 }
 
-// Shutdown makes the Serve one that nobody has started, as the loss of a head does whose state is stored nowhere else.
+// Shutdown resets the Serve to one that has not been started, like the loss of a head without external state.
 func (s *Serve) Shutdown() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,14 +96,14 @@ func (s *Serve) Puts() [][]byte {
 	return slices.Clone(s.puts)
 }
 
-// Refresh looks at the nodes again: one has come or gone.
+// Refresh reads the nodes again, after one was added or removed.
 func (s *Serve) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
 }
 
-// pass is one look at everything: what is due by now happens, and of what comes later the earliest is kept.
+// pass is one pass over all state: it applies all due changes, and keeps the time of the next one.
 type pass struct {
 	now  time.Time
 	next time.Time
@@ -116,7 +116,7 @@ type pass struct {
 	capacity   *float64
 }
 
-// due reports whether t is past; else the pass comes again at t.
+// due reports whether t is past; otherwise it schedules the next pass at t.
 func (p *pass) due(t time.Time) bool {
 	if !t.After(p.now) {
 		return true
@@ -127,7 +127,7 @@ func (p *pass) due(t time.Time) bool {
 	return false
 }
 
-// advance lets everything happen that is due. The caller holds s.mu.
+// advance applies all due changes. The caller holds s.mu.
 func (s *Serve) advance() {
 	p := &pass{now: s.opts.Now(), opts: s.opts, nodes: map[string]Node{}, load: map[string]int{}, capacity: s.capacity}
 	p.newReplica = func() int { s.replicas++; return s.replicas }
@@ -158,7 +158,7 @@ func (s *Serve) advance() {
 	s.health = health
 }
 
-// schedule comes back when the next thing is due.
+// schedule starts a timer for the next due change.
 func (s *Serve) schedule(p *pass) {
 	if s.timer != nil {
 		s.timer.Stop()

@@ -30,7 +30,8 @@ type goClient struct {
 	base string
 	// authorization is the header as it is, which may lack a scheme.
 	authorization string
-	// requests counts what was sent, calls what was asked for: a client that is told the truth about permanent failures needs one request per call.
+	// requests counts requests sent, calls counts calls made: with correct codes for permanent failures a client needs one request per
+	// call.
 	requests, calls atomic.Int64
 }
 

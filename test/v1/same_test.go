@@ -88,8 +88,8 @@ func kubectl(t *testing.T, input []byte, args ...string) (string, int) {
 // descriptions finds what an answer of v2 says of each violation.
 var descriptions = regexp.MustCompile(`"description":\s*"((?:[^"\\]|\\.)*)"`)
 
-// testVerdicts has objects that V1 can say, and the same ones as custom resources. V1 and v2 take the same ones, and say the same of those that they refuse; and
-// what V1 takes kubectl can store.
+// testVerdicts sends objects that V1 can express, and the same ones as custom resources. V1 and v2 accept the same objects, and refuse the
+// others with the same text. kubectl can store every object that V1 accepts.
 func testVerdicts(w *world) {
 	head := func(spec object) object { return spec["headGroupSpec"].(object) }
 	pod := func(spec object) object { return head(spec)["template"].(object)["spec"].(object) }

@@ -123,7 +123,7 @@ func (c *testCase) verdict(o validation.Options) validation.Verdict {
 	return checks.Create(c.object, o)
 }
 
-// reported tells whether the rule of the example is in a verdict, at all of its fields.
+// reported reports whether a verdict contains the rule of the example, at all of its fields.
 func (c *testCase) reported(v validation.Verdict) bool {
 	errs := v.Errors
 	if c.Severity == rule.SeverityWarning {

@@ -178,7 +178,7 @@ func (c *testCase) everSaid() field.ErrorList {
 	return append(all, c.verdict(validation.Options{Gates: gates}).Errors...)
 }
 
-// seenByPolicy tells whether the bundle has the rule of the example where it is broken.
+// seenByPolicy reports whether the bundle has the rule of the example where it is broken.
 func seenByPolicy(c *testCase) bool {
 	return slices.ContainsFunc(celrules.PoliciesOf(pluralOf(c.Kind), c.Severity == rule.SeverityWarning), func(r celrules.PolicyRule) bool {
 		at := withoutIndices(samePath(problemIn(r.Message(pluralOf(c.Kind))).Field))
@@ -198,7 +198,7 @@ func withoutIndices(path string) string {
 	return strings.TrimSuffix(indices.ReplaceAllString(path, "."), ".")
 }
 
-// placeOf looks for an error of Go in what the CRD says, and tells how well it is placed.
+// placeOf searches the problems of the CRD for an error of Go, and returns how close its place is.
 func placeOf(e *field.Error, said []problem) (cell string, found bool) {
 	for _, p := range said {
 		if !explains(e, p) {
@@ -212,8 +212,8 @@ func placeOf(e *field.Error, said []problem) (cell string, found bool) {
 	return cell, found
 }
 
-// explains tells whether a problem of the CRD is that error of Go. What comes from a keyword of the schema has no id, and
-// may be within the field.
+// explains reports whether a problem of the CRD is that error of Go. A problem from a keyword of the schema has no id, and may be within
+// the field.
 func explains(e *field.Error, p problem) bool {
 	at, want := samePath(p.Field), samePath(e.Field)
 	if p.Rule != "" {

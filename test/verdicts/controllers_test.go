@@ -14,8 +14,8 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// What controllers say of the objects that they do not act on: a RayCluster and a RayService have a condition, a RayJob a state, a RayCronJob an
-// event.
+// Reports of the controllers about objects that they do not act on: a RayCluster and a RayService have a condition, a RayJob a state, a
+// RayCronJob an event.
 
 // hasController reports whether the operator of a setting runs a controller of the kind.
 func hasController(kind string, s *setting) bool {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestImmutableFields takes each field of ours that may not change through the ways to change it. A value may come and go, as under KubeRay, but not
-// with the spec. A write of the status changes nothing.
+// TestImmutableFields tries every way to change each immutable field of the Ray API. A value may be added and removed, as under KubeRay,
+// but not together with the spec. A write of the status changes nothing.
 func TestImmutableFields(t *testing.T) {
 	needLab(t)
 	const kueue, own = "kueue.x-k8s.io/multikueue", "ray.io/kuberay-operator"

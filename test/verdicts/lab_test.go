@@ -312,7 +312,7 @@ func nsWebhooks(s *setting) string { return "webhooks-" + s.name }
 // nsLayers is where the API server asks the CRDs, the webhooks of a setting and the policies, and no controller looks.
 func nsLayers(s *setting) string { return "layers-" + s.name }
 
-// label tells admission what to ask about a namespace.
+// label sets a label of a namespace that selects its admission.
 func label(ctx context.Context, namespace, key, value string) error {
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
 	_, err := lab.dynamic.Resource(namespaces).Patch(ctx, namespace, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})

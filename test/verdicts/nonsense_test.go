@@ -29,7 +29,7 @@ func post(t *testing.T, body string) metav1.Status {
 	return answer
 }
 
-// TestNonsenseNamesTheField: whatever a client sends, it is told the field, and nothing is a fault of the server.
+// TestNonsenseNamesTheField sends nonsense: each answer names the field, and none is a server error.
 func TestNonsenseNamesTheField(t *testing.T) {
 	needLab(t)
 	const pod = "template: {spec: {containers: [{name: ray}]}}"

@@ -20,7 +20,7 @@ import (
 	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
 )
 
-// access identifies callers and authorizes what they read.
+// access identifies callers and authorizes their reads.
 type access struct {
 	identifier authn.Identifier
 	authorizer authz.Authorizer
@@ -87,7 +87,8 @@ func (a *access) addV1(o *Options, c *clients) {
 	a.identifier = authn.ByPath(prefixes, those, a.identifier)
 }
 
-// proven identifies callers as the Kubernetes API server does: by the headers of a proxy with a certificate of its CA, else by a client certificate.
+// proven identifies callers as the Kubernetes API server does: by the headers of a proxy with a certificate of its CA, or else by a client
+// certificate.
 func proven(o *Options, certificates *certificates) authn.Identifier {
 	var authenticators []authenticator.Request
 	if certificates.proxyCA != nil {

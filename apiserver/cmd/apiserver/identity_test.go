@@ -298,7 +298,7 @@ func TestGatewayWithoutRights(t *testing.T) {
 	}
 }
 
-// isRefused tells whether nobody listens yet.
+// isRefused reports whether the connection was refused because no server listens yet.
 func isRefused(err error) bool {
 	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "connection")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/document"
 )
 
-// memoryFiles are where a container finds the limit of its memory: those of cgroup version 2 and 1.
+// memoryFiles are the files with the memory limit of a container: those of cgroup version 2 and 1.
 var memoryFiles = []string{"sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"}
 
 // containerMemory is the limit of the container's memory in bytes, 0 if there is none.
@@ -25,7 +25,7 @@ func containerMemory(root fs.FS) int64 {
 			continue
 		}
 		limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-		if err != nil || limit > 1<<50 { // "max", or what version 1 says for no limit
+		if err != nil || limit > 1<<50 { // "max", or the value of version 1 for no limit
 			return 0
 		}
 		return limit
@@ -33,20 +33,20 @@ func containerMemory(root fs.FS) int64 {
 	return 0
 }
 
-// memory is what the parts of the process may hold, in bytes.
+// memory has the budgets of the parts of the process, in bytes.
 type memory struct {
 	// limit of the process, 0 if there is none.
 	limit int64
-	// callers is for what is held for callers, caller for one of them.
+	// callers is the budget for all callers, caller for one of them.
 	callers, caller int64
 	// views is for encoded objects, changes for the changes that watches may resume from, of all kinds together, and as much for writes.
 	views, changes int64
 }
 
-// smallest is the least limit with which the gateway works at all.
+// smallest is the smallest limit with which the gateway works.
 const smallest = 128 << 20
 
-// memoryOf divides the memory: a quarter is for callers, and as much for what is kept of objects besides the objects themselves.
+// memoryOf divides the memory: a quarter is for callers, and a quarter for the data besides the objects themselves.
 func memoryOf(limit int64) memory {
 	m := memory{limit, 512 << 20, 64 << 20, document.DefaultCacheSize, 4 * 64 << 20}
 	if limit > 0 {
@@ -57,7 +57,7 @@ func memoryOf(limit int64) memory {
 	return m
 }
 
-// readMemory finds the limit: that of the flag, else that of GOMEMLIMIT, else that of the container.
+// readMemory reads the limit: of the flag, else of GOMEMLIMIT, else of the container.
 func (o *Options) readMemory() error {
 	limit := debug.SetMemoryLimit(-1)
 	if o.MemoryLimit != "" {
@@ -73,7 +73,7 @@ func (o *Options) readMemory() error {
 	return nil
 }
 
-// apply has the garbage collector keep below the limit, with some room for what it does not count.
+// apply sets the memory limit of the garbage collector, with some room for memory that it does not count.
 func (m memory) apply() {
 	if m.limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(m.limit / 20 * 17)

@@ -27,7 +27,7 @@ func TestContainerMemory(t *testing.T) {
 	}
 }
 
-// What may be held besides the objects fits into the limit, with as much to spare.
+// The budgets besides the objects fit into half of the memory limit.
 func TestMemoryIsDivided(t *testing.T) {
 	for _, limit := range []int64{0, smallest, 512 << 20, 1 << 30, 64 << 30} {
 		m := memoryOf(limit)

@@ -17,8 +17,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
-// stores is one store of a kind for each namespace that is served, or one with the key "" for all. A gateway without rights on the whole cluster has one
-// watch per namespace; their changes have no common order, so that nothing is listed or watched across namespaces then.
+// stores is one store of a kind for each served namespace, or one with the key "" for all. A gateway without rights on the whole cluster
+// has one watch per namespace. Their changes have no common order, so lists and watches across namespaces are not possible then.
 type stores map[string]*store.Store
 
 // newStores returns the stores of a kind in the namespaces; none means all.
@@ -68,7 +68,7 @@ func (s stores) one(namespace string) (*store.Store, error) {
 	return nil, &rpcstatus.Error{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", Message: "this gateway serves the namespaces " + served + " only"}
 }
 
-// age is that of the namespace that has been out of contact longest.
+// age is the time since the last contact of the namespace that has been out of contact longest.
 func (s stores) age() time.Duration {
 	var oldest time.Duration
 	for _, one := range s {
@@ -93,9 +93,9 @@ func (s stores) size() int {
 	return objects
 }
 
-// check is the line of readiness; an error says why the caches are no good yet. A kind that is not installed is nothing to wait for. A cache that has
-// been filled serves, however old the last contact with the API server: replicas that all left at once because it is away would take the reads with
-// them.
+// check returns the line for readiness; an error is the reason why the caches are not usable yet. It does not wait for a kind that is not
+// installed. A filled cache serves at any time after the last contact with the API server. Otherwise all replicas would become unready
+// together when the API server is unreachable, and reads would fail.
 func (s stores) check() (string, error) {
 	for _, one := range s {
 		switch err := one.Ready(); {

@@ -113,13 +113,12 @@ func TestOpenAPIExamples(t *testing.T) {
 	}
 }
 
-// beyond tells the paths behind which there must be a running Ray; they have tests of their own.
+// beyond reports whether a path needs a running Ray; such paths have their own tests.
 func beyond(path string) bool {
 	return strings.Contains(path, "/submissions") || strings.HasSuffix(path, "/logs") || strings.HasSuffix(path, ":stop") || strings.HasSuffix(path, ":trigger")
 }
 
-// withParameters fills the examples of the parameters in. Nothing is written but what validate_only does, no example of a version exists, and
-// nobody waits for long.
+// withParameters fills in the examples of the parameters. It only writes with validate_only, skips versions and keeps waits short.
 func withParameters(path string, parameters []struct {
 	Name, In string
 	Example  any

@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// Options are the flags of the process; AddFlags says what each of them means.
+// Options are the flags of the process; AddFlags describes them.
 type Options struct {
 	Kubeconfig string
 	QPS        float32
@@ -43,9 +43,9 @@ type Options struct {
 	PageTokenKeyFiles                        []string
 	PageTokenSecret                          string
 
-	// Limits of what is in flight. They do not apply to single callers when there is one only.
+	// Limits of concurrent calls. The limits of single callers do not apply if there is only one.
 	Limits edge.Limits
-	// MemoryLimit is a quantity. Empty means that of GOMEMLIMIT, else that of the container.
+	// MemoryLimit is a quantity. Empty means the limit of GOMEMLIMIT, else that of the container.
 	MemoryLimit string
 
 	Tracing TracingOptions
@@ -145,13 +145,13 @@ func addLimitFlags(l *edge.Limits, fs *pflag.FlagSet) {
 	fs.IntVar(&l.Long, "max-streams", l.Long, "Watches and waiting calls of all callers.")
 }
 
-// Complete fills in what was left out and reads files.
+// Complete fills in defaults and reads files.
 func (o *Options) Complete(fs *pflag.FlagSet) error {
 	if err := o.devices.open(o.DeviceRegistry); err != nil {
 		return err
 	}
 	if o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone {
-		// An address that was not chosen moves to loopback; one that was is checked by Validate.
+		// A default address moves to loopback; Validate checks an explicit one.
 		for flag, address := range map[string]*string{"grpc-address": &o.GRPCAddress, "http-address": &o.HTTPAddress, "metrics-address": &o.MetricsAddress} {
 			if !fs.Changed(flag) {
 				*address = "127.0.0.1" + *address
@@ -237,7 +237,7 @@ func mostVerbose(c *logsapi.LoggingConfiguration) logsapi.VerbosityLevel {
 	return most
 }
 
-// checkLocal demands loopback addresses where callers need no credentials. danger is what remote callers could do.
+// checkLocal requires loopback addresses if callers need no credentials. danger describes what remote callers could do.
 func (o *Options) checkLocal(check func(wrong bool, format string, args ...any), danger string) {
 	for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
 		check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
@@ -251,7 +251,7 @@ func isNamespacedName(text string) bool {
 	return len(apivalidation.IsDNS1123Label(namespace)) == 0 && len(apivalidation.IsDNS1123Subdomain(name)) == 0
 }
 
-// inTheClear returns the addresses at which tokens would travel unencrypted beyond this machine.
+// inTheClear returns the addresses at which tokens would leave this machine unencrypted.
 func (o *Options) inTheClear() []string {
 	if o.TLSCertFile != "" || o.Authentication == string(authn.None) {
 		return nil
@@ -259,7 +259,7 @@ func (o *Options) inTheClear() []string {
 	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || isLoopback(address) })
 }
 
-// limits are without those of single callers when everybody is the same one.
+// limits are the limits without those of single callers if all calls have the same caller.
 func (o *Options) limits() edge.Limits {
 	l := o.Limits
 	l.Bytes, l.CallerBytes = o.memory.callers, o.memory.caller

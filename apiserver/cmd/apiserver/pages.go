@@ -11,11 +11,11 @@ import (
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 )
 
-// maxPages is how many pages a gateway that goes through the API server remembers the callers of.
+// maxPages is the number of pages whose callers a gateway with the Service proxy keeps.
 const maxPages = 1024
 
-// newPages returns what shows dashboards to browsers. There is none with --authentication=impersonate: a connection that proves the caller is not the
-// ticket's to repeat.
+// newPages returns the handler that shows dashboards to browsers. There is none with --authentication=impersonate, because a ticket cannot
+// repeat the connection that authenticates the caller.
 func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*restv2.Pages, error) {
 	if o.Authentication == string(authn.Impersonate) {
 		return nil, nil

@@ -66,7 +66,7 @@ func run(ctx context.Context, o *Options) error {
 		defer func() {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			_ = a.tracing.Shutdown(last) // sends what is left
+			_ = a.tracing.Shutdown(last) // sends the remaining spans
 		}()
 	}
 	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
@@ -116,7 +116,7 @@ func (a *app) metricsHandler() http.Handler {
 	return mux
 }
 
-// listen opens the ports, so that a port in use is an error at once and not a line in the log.
+// listen opens the ports, so that a port in use is an immediate error and not a line in the log.
 func listen(ctx context.Context, o *Options) (map[string]net.Listener, error) {
 	all := map[string]net.Listener{}
 	for name, address := range map[string]string{"grpc": o.GRPCAddress, "http": o.HTTPAddress, "metrics": o.MetricsAddress} {
@@ -141,7 +141,7 @@ func (a *app) follow(ctx context.Context) {
 	go a.followReadiness(ctx)
 }
 
-// followReadiness keeps the gRPC health service at what the cache says, one entry per service.
+// followReadiness sets the gRPC health service to the state of the cache, one entry per service.
 func (a *app) followReadiness(ctx context.Context) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
@@ -163,7 +163,7 @@ func (a *app) followReadiness(ctx context.Context) {
 	}
 }
 
-// shutdown withdraws readiness, lets load balancers notice, ends the streams and waits, not for ever, for running calls.
+// shutdown withdraws readiness, waits for load balancers, ends the streams, and waits with a timeout for running calls.
 func (a *app) shutdown(log klog.Logger, servers ...*http.Server) {
 	log.Info("Draining", "delay", a.opts.DrainDelay, "timeout", a.opts.DrainTimeout)
 	close(a.draining)

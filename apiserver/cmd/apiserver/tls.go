@@ -13,7 +13,7 @@ import (
 // serverTLS is the configuration of each new connection.
 type serverTLS func(*tls.ClientHelloInfo) (*tls.Config, error)
 
-// follow returns the configuration that goes with what the files hold at the time, and reads them again when they change until ctx ends.
+// follow returns the configuration for the current content of the files, and reads changed files until ctx ends.
 func (c *certificates) follow(ctx context.Context, mode authn.Mode) (serverTLS, error) {
 	base := &tls.Config{MinVersion: tls.VersionTLS12}
 	var ca dynamiccertificates.CAContentProvider
@@ -39,7 +39,7 @@ func (c *certificates) follow(ctx context.Context, mode authn.Mode) (serverTLS, 
 	return controller.GetConfigForClient, nil
 }
 
-// config speaks application protocols, the first of them that the client speaks, too.
+// config returns the configuration for application protocols in the order of preference.
 func (s serverTLS) config(protocols ...string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		c, err := s(hello) // a copy

@@ -80,7 +80,7 @@ func (o TracingOptions) exporterOptions() ([]otlptracegrpc.Option, error) {
 	return options, nil
 }
 
-// validate says what is wrong.
+// validate reports invalid flags.
 func (o TracingOptions) validate(check func(wrong bool, format string, args ...any)) {
 	if o.Endpoint == "" {
 		check(o.CAFile != "", "--tracing-ca-file needs --tracing-endpoint")
@@ -97,13 +97,14 @@ func (o TracingOptions) inTheClear() bool {
 	return o.Endpoint != "" && err == nil && u.Scheme == "http" && !isLoopback(net.JoinHostPort(u.Hostname(), "0"))
 }
 
-// traced makes a span of each request. Callers do not decide what is sampled: their span is a link of a trace of the gateway's own.
+// traced makes a span of each request. Callers do not control sampling: their span is a link of a new trace of the gateway.
 func traced(h http.Handler, provider tracing.TracerProvider) http.Handler {
 	return otelhttp.NewHandler(h, "rest", otelhttp.WithPropagators(tracing.Propagators()), otelhttp.WithTracerProvider(provider),
 		otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }))
 }
 
-// withoutSecrets exports spans with the attributes that are known to have no credentials. Paths and queries may have some; spans have the route instead.
+// withoutSecrets exports spans with the attributes that never contain credentials. Paths and queries may contain some; spans have the route
+// instead.
 type withoutSecrets struct{ sdktrace.SpanExporter }
 
 // ExportSpans implements sdktrace.SpanExporter.

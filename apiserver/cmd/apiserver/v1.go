@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
-// v1 is what KubeRay's V1 API has besides the parts of v2.
+// v1 has the parts of KubeRay's V1 API that v2 does not have.
 type v1 struct {
 	// templates are the ConfigMaps of compute templates.
 	templates stores
@@ -28,7 +28,7 @@ type v1 struct {
 	rest      []rest.API
 }
 
-// run fills the caches that are asked for, until ctx ends.
+// run fills the configured caches until ctx ends.
 func (v *v1) run(ctx context.Context, o *V1Options) {
 	if o.Enabled && o.CacheTemplates {
 		v.templates.run(ctx)

@@ -6,18 +6,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// kuberayFlags are flags of KubeRay's API server with those that do the same here. Its flags also go with one dash.
+// kuberayFlags maps flags of KubeRay's API server to equivalent flags. Its flags also work with one dash.
 var kuberayFlags = map[string]string{
 	"rpcPortFlag": "grpc-address", "httpPortFlag": "http-address", "cors-allow-origin": "cors-allowed-origins", "enable-api-server-v2": "enable-kubernetes-paths",
 	"grpc_timeout": "call-timeout",
 }
 
-// withoutEffect are flags of KubeRay's API server that are accepted, so that its command lines work, and what there is to say about them.
+// withoutEffect are flags of KubeRay's API server that are accepted without an effect, so that its command lines work, and the messages
+// about them.
 var withoutEffect = map[string]string{
 	"collectMetricsFlag": "metrics are always collected", "logFilePath": "the log goes to the standard error output", "localSwaggerPath": "the documents at /swagger are part of the program",
 }
 
-// addKubeRayFlags lets fs understand the flags of KubeRay's API server.
+// addKubeRayFlags adds the flags of KubeRay's API server to fs.
 func addKubeRayFlags(fs *pflag.FlagSet) {
 	for name, why := range withoutEffect {
 		fs.String(name, "", "Accepted for KubeRay's sake, and without effect.")

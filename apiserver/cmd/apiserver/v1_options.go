@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// V1Options are about KubeRay's V1 API.
+// V1Options are the options of KubeRay's V1 API.
 type V1Options struct {
 	Enabled bool
 	// Authentication is passthrough, static-token or none.

@@ -130,7 +130,7 @@ func (a *app) addServer(chain interceptor.Interceptor, tls serverTLS) {
 	a.servers = []grpc.ServiceRegistrar{a.edge.Registrar(a.grpc, chain.Unary, chain.Stream), a.channel}
 }
 
-// addServices registers the services of version 2, and those of gRPC itself.
+// addServices registers the services of version 2, and gRPC's own services.
 func (a *app) addServices() (err error) {
 	o := a.opts
 	if a.dashboards, err = dashboardproxy.New(dashboardproxy.Options{
@@ -154,7 +154,7 @@ func (a *app) addServices() (err error) {
 	return nil
 }
 
-// addMetrics registers the metrics once all services are known.
+// addMetrics registers the metrics after all services are registered.
 func (a *app) addMetrics() {
 	a.metrics.InitializeMetrics(a.grpc)
 	a.registry.MustRegister(a.metrics, a.edge, a.rest,
@@ -189,7 +189,7 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are what is served, in the order of restv2.Services.
+// kinds are the served kinds, in the order of restv2.Services.
 var kinds = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 
 // chainOf is the way of every call behind the edge, outermost first.
@@ -199,7 +199,7 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 	return []interceptor.Interceptor{
 		interceptor.RequestID(), // first: everything after it logs or returns the id
 		interceptor.Errors(table.Status),
-		interceptor.Recovery(), // a panic in what follows ends the call, not the process
+		interceptor.Recovery(), // a panic in the steps below ends the call, not the process
 		interceptor.Of(metrics.UnaryServerInterceptor(), metrics.StreamServerInterceptor()),
 		interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(timeout, long),
@@ -216,7 +216,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionIdle: 5 * time.Minute,
-			// Streams end by themselves at the same age, so that only what waits uses the grace.
+			// Streams end by themselves at the same age, so that only waiting calls use the grace period.
 			MaxConnectionAge: a.opts.MaxConnectionAge, MaxConnectionAgeGrace: a.opts.MaxConnectionAge + longestCall,
 		}),
 	}
@@ -229,7 +229,7 @@ func (a *app) grpcOptions(tls serverTLS) []grpc.ServerOption {
 	return options
 }
 
-// checks are those of readiness.
+// checks are the checks of readiness.
 func (a *app) checks() []rest.Check {
 	checks := []rest.Check{{Name: "draining", Run: func() (string, error) {
 		select {

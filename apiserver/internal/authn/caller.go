@@ -46,7 +46,7 @@ type Caller struct {
 	key   string
 }
 
-// bearer returns a caller of whom only the token is known.
+// bearer returns a caller with only a token.
 func bearer(token string) *Caller {
 	sum := sha256.Sum256([]byte(token))
 	return &Caller{token: token, key: string(sum[:])}
@@ -72,7 +72,7 @@ func (c *Caller) bearing(shown *Caller) *Caller {
 // Name is the user name in Kubernetes. Limits and the audit log use it.
 func (c *Caller) Name() string { return c.user.Name }
 
-// Groups are the groups that Kubernetes knows the user to be in.
+// Groups are the groups of the user in Kubernetes.
 func (c *Caller) Groups() []string { return c.user.Groups }
 
 // Key identifies the caller in caches: a hash of the credentials.

@@ -28,8 +28,8 @@ func CallerConfig(config *rest.Config, mode Mode) *rest.Config {
 	}
 }
 
-// OwnConfig returns the configuration of clients that act as the gateway on behalf of all callers: when Kubernetes refuses it with 401 or 403, the
-// error is ErrOwnCredentials and not one that a caller would take for their own.
+// OwnConfig returns the configuration of clients that act as the gateway for all callers. If Kubernetes refuses a request with 401 or 403,
+// the error is ErrOwnCredentials, which callers do not confuse with an error of their own credentials.
 func OwnConfig(config *rest.Config, mode Mode) *rest.Config {
 	c := rest.CopyConfig(config)
 	if mode != None { // where every caller is the gateway
@@ -79,7 +79,7 @@ func (t own) RoundTrip(r *http.Request) (*http.Response, error) {
 	return refuseOwn(r, resp, func([]byte) bool { return true })
 }
 
-// refuseOwn returns ErrOwnCredentials for a rejection that concerns the gateway's own credentials, as ours decides by its text.
+// refuseOwn returns ErrOwnCredentials for a rejection of the gateway's own credentials, which ours detects by its text.
 func refuseOwn(r *http.Request, resp *http.Response, ours func(text []byte) bool) (*http.Response, error) {
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return resp, nil

@@ -35,7 +35,7 @@ type Identity struct {
 	Caller *Caller
 	// Err rejects the request: ErrNoCredentials, ErrBadCredentials, ErrBadSecret, ErrNoIdentity, or an error of the API server.
 	Err error
-	// Stale is the caller by an outdated answer of the API server, for use while it cannot be asked. Nil if there is none.
+	// Stale is the caller by an outdated answer of the API server, for use while the API server is unreachable. Nil if there is none.
 	Stale *Caller
 	// Lookup waits for the caller. It is nil if Caller or Err is set.
 	Lookup func(ctx context.Context) (*Caller, error)
@@ -49,7 +49,7 @@ func NewAnyone() Identifier {
 	return func(*http.Request) Identity { return Identity{Caller: caller} }
 }
 
-// SelfReview asks the API server who the context's caller is: a SelfSubjectReview.
+// SelfReview returns the API server's answer about the context's caller: a SelfSubjectReview.
 type SelfReview func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error)
 
 // tokens identifies callers by their bearer tokens.
@@ -59,7 +59,7 @@ type tokens struct {
 	clock    clock.PassiveClock
 }
 
-// NewTokens returns the Identifier of the mode passthrough, which asks review. A nil clock means the real one.
+// NewTokens returns the Identifier of the mode passthrough, which calls review. A nil clock means the real one.
 func NewTokens(review SelfReview, c clock.PassiveClock) Identifier {
 	if c == nil {
 		c = clock.RealClock{}
@@ -92,7 +92,7 @@ func (t *tokens) identify(r *http.Request) Identity {
 	return id
 }
 
-// ask returns the caller of a token, without the token.
+// ask requests the caller of a token, and returns it without the token.
 func (t *tokens) ask(ctx context.Context, shown *Caller) (Answer[*Caller], error) {
 	answer, err := t.review(ctx)
 	switch {
@@ -142,13 +142,13 @@ func parseBearer(header string) (*Caller, error) {
 	return bearer(token), nil
 }
 
-// isTokenText reports whether text has only visible ASCII: anything else would break the header it is put in.
+// isTokenText reports whether text has only visible ASCII: other characters would break the header.
 func isTokenText(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
-// NewProven returns the Identifier of the mode impersonate: the first of authenticators that knows the caller decides. They read client certificates
-// (request/x509 of k8s.io/apiserver), or the headers of a proxy that has a certificate itself (request/headerrequest).
+// NewProven returns the Identifier of the mode impersonate: the first authenticator that recognizes the caller decides. They read client
+// certificates (request/x509 of k8s.io/apiserver), or the headers of a proxy that has a certificate itself (request/headerrequest).
 func NewProven(authenticators ...authenticator.Request) Identifier {
 	return func(r *http.Request) Identity {
 		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
@@ -161,7 +161,7 @@ func NewProven(authenticators ...authenticator.Request) Identifier {
 
 func authenticate(r *http.Request, authenticators []authenticator.Request) (*Caller, error) {
 	for _, a := range authenticators {
-		// The certificate of a proxy is not that of a user and the other way round, so an error only rules out this authenticator.
+		// A proxy's certificate is not a user's and the other way round, so an error only rules out this authenticator.
 		answer, ok, err := a.AuthenticateRequest(r)
 		if err != nil || !ok {
 			continue

@@ -54,11 +54,11 @@ const (
 	// accountTokenLife is the lifetime of requested tokens in seconds, and accountTokenSpare how long before its end one is replaced.
 	accountTokenLife  = 3600
 	accountTokenSpare = 10 * time.Minute
-	// accountTokenEnd is how long before its end a token is not used any more, so that a call which begins with it also ends with it.
+	// accountTokenEnd is the time before its expiry at which a token is no longer used, so that it is valid until the end of a call.
 	accountTokenEnd = 30 * time.Second
 )
 
-// TokenRequest asks Kubernetes for a token of the ServiceAccount, with the gateway's own credentials.
+// TokenRequest requests a token of the ServiceAccount from Kubernetes, with the gateway's own credentials.
 type TokenRequest func(ctx context.Context, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 
 // account identifies every caller as one ServiceAccount, and acts with its permissions.
@@ -117,7 +117,7 @@ func (a *account) wait(ctx context.Context) (*Caller, error) {
 	}
 }
 
-// ask requests a token, unless a request is under way. While the present token is valid, an error delays the next request.
+// ask requests a token, unless a request is in progress. While the current token is valid, an error delays the next request.
 func (a *account) ask(ctx context.Context) <-chan singleflight.Result {
 	return a.flight.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)

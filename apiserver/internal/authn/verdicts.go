@@ -18,8 +18,8 @@ import (
 const (
 	// maxVerdicts bounds each of the two caches of a Verdicts, at some 300 bytes an entry.
 	maxVerdicts = 20000
-	// askTime bounds one question to the API server, awayPause how long an old verdict is used before the API server is asked again,
-	// stalePatience how long a caller with an old verdict waits for a new one.
+	// askTime is the timeout of a request to the API server. awayPause is how long an outdated verdict is used before the next request.
+	// stalePatience is how long a caller with an outdated verdict waits for a new one.
 	askTime       = 10 * time.Second
 	awayPause     = 2 * time.Second
 	stalePatience = time.Second
@@ -32,24 +32,25 @@ type Answer[V any] struct {
 	Value V
 	// Refusal is the error of a negative verdict.
 	Refusal error
-	// Fresh is how long the verdict is used without asking again, Stale how much longer it is used while the API server cannot be asked.
+	// Fresh is how long the verdict is used without a new request, Stale how much longer it is used while the API server is unreachable.
 	Fresh, Stale time.Duration
 }
 
 // errNoAnswer is for a question that took too long.
 var errNoAnswer = apierrors.NewServiceUnavailable("the Kubernetes API server does not answer")
 
-// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that made-up tokens cannot evict
-// real callers.
+// Verdicts caches answers of the API server about callers. Positive and negative answers are in separate caches, so that invalid tokens
+// cannot evict real callers.
 type Verdicts[V any] struct {
 	clock  clock.PassiveClock
 	yes    *cache.LRUExpireCache
 	no     *cache.LRUExpireCache
 	flight singleflight.Group
-	// kept has a token bucket of cached verdicts for each caller, so that one caller with ever new questions cannot evict the verdicts of others.
+	// kept has a token bucket of cached verdicts for each caller, so that one caller with many different keys cannot evict the verdicts of
+	// others.
 	kept *lru.Cache
-	// away is the time until which outdated verdicts are used without asking, because the API server cannot be reached; nil if it is asked. A time.Time
-	// has a monotonic reading, so that a clock that is set back does not prolong it.
+	// away is the time until which outdated verdicts are used without a request, because the API server is unreachable; nil if it is
+	// reachable. A time.Time has a monotonic reading, so that a clock that is set back does not prolong it.
 	away atomic.Pointer[time.Time]
 }
 
@@ -69,7 +70,7 @@ func NewVerdicts[V any](c clock.PassiveClock) *Verdicts[V] {
 	}
 }
 
-// Known returns a fresh verdict without asking. ok is false when there is none.
+// Known returns a fresh verdict without a request. ok is false if there is none.
 func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	if e := v.find(key); e != nil && v.usable(e) {
 		return e.Value, e.Refusal, true
@@ -77,7 +78,7 @@ func (v *Verdicts[V]) Known(key string) (value V, refusal error, ok bool) {
 	return value, nil, false
 }
 
-// Old returns a positive verdict, fresh or outdated, for use while the API server cannot be asked.
+// Old returns a positive verdict, fresh or outdated, for use while the API server is unreachable.
 func (v *Verdicts[V]) Old(key string) (value V, ok bool) {
 	if e := v.find(key); e != nil && e.Refusal == nil {
 		return e.Value, true
@@ -100,14 +101,15 @@ func (v *Verdicts[V]) find(key string) *entry[V] {
 	return nil
 }
 
-// Get returns the verdict for key, and asks for one if there is none or it is not fresh. If ask fails, an outdated verdict is used for its Stale time.
+// Get returns the verdict for key, and calls ask if there is none or it is not fresh. If ask fails, an outdated verdict is used for its
+// Stale time.
 func (v *Verdicts[V]) Get(ctx context.Context, key string, ask func(context.Context) (Answer[V], error)) (V, error) {
 	old := v.find(key)
 	if old != nil && v.usable(old) {
 		return old.Value, old.Refusal
 	}
 	result := v.flight.DoChan(key, func() (any, error) {
-		// Not the context of the first asker, whose going away is no answer for the others; the values (the caller) are the same.
+		// Do not use the context of the first caller: its end must not fail the others. The values (the caller) are the same.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 		defer cancel()
 		answer, err := ask(ctx)

@@ -45,13 +45,13 @@ func (AllowAll) Authorize(context.Context, Access) error { return nil }
 // AccessReview creates a SelfSubjectAccessReview as the context's caller and returns it with its status.
 type AccessReview func(ctx context.Context, review *authorizationv1.SelfSubjectAccessReview) (*authorizationv1.SelfSubjectAccessReview, error)
 
-// Reviews is an Authorizer that asks Kubernetes.
+// Reviews is an Authorizer that uses access reviews of Kubernetes.
 type Reviews struct {
 	review   AccessReview
 	verdicts *authn.Verdicts[struct{}]
 }
 
-// NewReviews returns an Authorizer that asks review. A nil clock means the real one.
+// NewReviews returns an Authorizer that calls review. A nil clock means the real one.
 func NewReviews(review AccessReview, c clock.PassiveClock) *Reviews {
 	return &Reviews{review: review, verdicts: authn.NewVerdicts[struct{}](c)}
 }

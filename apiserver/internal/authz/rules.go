@@ -7,7 +7,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// RulesReview returns all that the context's caller may do in a namespace, by a SelfSubjectRulesReview.
+// RulesReview returns all permissions of the context's caller in a namespace, by a SelfSubjectRulesReview.
 type RulesReview func(ctx context.Context, namespace string) (*authorizationv1.SubjectRulesReviewStatus, error)
 
 // Allow reports whether rules allow an access.

@@ -28,13 +28,13 @@ type Options struct {
 	Table *rpcstatus.Table
 	// WriteError writes an error as the REST API does.
 	WriteError func(w http.ResponseWriter, err error)
-	// Authorizer says what callers may do.
+	// Authorizer authorizes callers.
 	Authorizer authz.Authorizer
-	// Rules are all that a caller may do in a namespace. Nil means that Authorizer is asked about each access.
+	// Rules returns all permissions of a caller in a namespace. Nil means that Authorizer checks each access.
 	Rules authz.RulesReview
 	// Core reads Pods and namespaces with the caller's credentials.
 	Core rest.Interface
-	// Namespaces are those that the gateway serves. Empty means all.
+	// Namespaces are the namespaces that the gateway serves. Empty means all.
 	Namespaces []string
 	// Version of the gateway, which the pages show.
 	Version string
@@ -72,7 +72,7 @@ func New(o Options) (*Console, error) {
 	return c, nil
 }
 
-// APIs are the paths of the console. Only its own pages read what is a caller's; its files are for everybody.
+// APIs are the paths of the console. Only its own pages read a caller's data; its files are public.
 func (c *Console) APIs() []gateway.API {
 	return []gateway.API{
 		{Prefix: Prefix + "api/", Handler: c, WriteError: c.WriteError, OwnPages: true},
@@ -96,7 +96,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// read serves GET at path with what answer returns for the caller, as JSON.
+// read serves GET at path with the result of answer for the caller, as JSON.
 func (c *Console) read(path string, answer func(r *http.Request) (any, error)) {
 	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		ctx, visit, err := c.Edge.Enter(r.Context(), r, false)

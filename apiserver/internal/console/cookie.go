@@ -22,8 +22,8 @@ func isSecure(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// cookieOf returns the name of the n-th cookie. The prefix makes browsers insist on Secure, the path / and this very host, so that no other host of the
-// domain can set it.
+// cookieOf returns the name of the n-th cookie. The prefix makes browsers require Secure, the path / and exactly this host, so that no
+// other host of the domain can set it.
 func cookieOf(r *http.Request, n int) string {
 	name := cookieName + "-" + strconv.Itoa(n)
 	if isSecure(r) {
@@ -32,7 +32,7 @@ func cookieOf(r *http.Request, n int) string {
 	return name
 }
 
-// takeCookies removes the cookies of a session from a request, and returns its token; empty when there is none.
+// takeCookies removes the cookies of a session from a request, and returns its token; empty if there is none.
 func takeCookies(r *http.Request) string {
 	if !strings.Contains(strings.Join(r.Header["Cookie"], ";"), cookieName) {
 		return ""

@@ -32,7 +32,7 @@ type file struct {
 // index is the page for every deep link.
 const index = "index.html"
 
-// contentTypes are ours, whatever the machine's mime.types says.
+// contentTypes replaces the machine's mime.types.
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
@@ -53,7 +53,7 @@ func newFiles() (*files, error) {
 		}
 		contentType := cmp.Or(contentTypes[path.Ext(name)], mime.TypeByExtension(path.Ext(name)), contentTypes[".txt"]) // licences have no extension
 		sum := sha256.Sum256(data)
-		// Weak, since the file is sent compressed as well.
+		// The ETag is weak, because the file is also sent compressed.
 		f.all[below] = file{data, contentType, `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
 		return nil
 	})
@@ -77,12 +77,12 @@ func (f *files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", found.contentType)
-	h.Set("Cache-Control", "no-cache") // kept, and asked for anew with the ETag
+	h.Set("Cache-Control", "no-cache") // cached, and revalidated with the ETag
 	h.Set("ETag", found.etag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.data))
 }
 
-// nameOf returns the file for a path: itself, or the index for what can be no file.
+// nameOf returns the file for a path: itself, or the index for a path that cannot be a file.
 func (f *files) nameOf(requested string) string {
 	below := strings.TrimPrefix(path.Clean(requested)+"/", Prefix)
 	below = strings.TrimSuffix(below, "/")

@@ -7,7 +7,8 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// locate says where the fields of the query stand in the document of the body, so that pages show at its line what validate_only has found. It decides nothing.
+// locate returns the positions of the fields of the query in the document of the body, so that pages show the findings of validate_only at
+// their lines. It decides nothing.
 func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
 	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
 	if err != nil {
@@ -17,7 +18,7 @@ func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
 	defer visit.Leave()
 	data, err := gateway.ReadObject(ctx, w, r, visit)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		c.WriteError(w, err)
 		return
 	}

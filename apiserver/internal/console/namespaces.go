@@ -10,18 +10,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxNamespaces is how many namespaces a page offers; of more it asks for the name.
+// maxNamespaces is the number of namespaces that a page offers; with more it asks for the name.
 const maxNamespaces = 5000
 
 type namespacesAnswer struct {
 	Namespaces []string `json:"namespaces"`
-	// Complete says that there are no others; else the caller may not list them, or there are too many.
+	// Complete means that there are no others. False means that the caller may not list them, or that there are too many.
 	Complete bool `json:"complete"`
-	// All says that the gateway serves more than single namespaces, so that a list may be one of all.
+	// All means that the gateway serves more than single namespaces, so that a list may cover all of them.
 	All bool `json:"all"`
 }
 
-// namespaces are those that the gateway serves, or that the caller may list.
+// namespaces returns the namespaces that the gateway serves, or that the caller may list.
 func (c *Console) namespaces(r *http.Request) (any, error) {
 	if len(c.Namespaces) > 0 {
 		return namespacesAnswer{Namespaces: slices.Sorted(slices.Values(c.Namespaces)), Complete: true}, nil

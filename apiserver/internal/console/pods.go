@@ -19,14 +19,14 @@ import (
 // kindOf are the kinds by resource, as labels of Pods have them.
 var kindOf = map[string]string{"rayclusters": "RayCluster", "rayjobs": "RayJob", "rayservices": "RayService", "raycronjobs": "RayCronJob"}
 
-// pod is what a page shows of a Pod.
+// pod is the view of a Pod on a page.
 type pod struct {
 	Name    string `json:"name"`
 	Cluster string `json:"cluster,omitempty"`
 	// Type is head, worker or empty for others; Group the worker group.
 	Type  string `json:"type,omitempty"`
 	Group string `json:"group,omitempty"`
-	// Status is the phase, or what keeps the Pod or a container from running, as kubectl shows it.
+	// Status is the phase, or the reason why the Pod or a container does not run, as kubectl shows it.
 	Status   string    `json:"status"`
 	Message  string    `json:"message,omitempty"`
 	Ready    int       `json:"ready"`
@@ -93,7 +93,7 @@ func podOf(p *corev1.Pod) pod {
 	return out
 }
 
-// add takes up what a container has to say, if it does not run as it should.
+// add adds the problem of a container that does not run as it should.
 func (p *pod) add(s *corev1.ContainerStatus, prefix string) {
 	p.Restarts += s.RestartCount
 	switch w, ended := s.State.Waiting, s.State.Terminated; {

@@ -23,15 +23,15 @@ type rightsAnswer struct {
 	Allowed map[string][]string `json:"allowed"`
 }
 
-// rayResources are those of Ray's kinds, with the verbs that pages need.
+// rayResources are the resources of Ray's kinds, with the verbs that pages need.
 var (
 	rayResources = []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"}
 	rayVerbs     = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-	// namedVerbs are those that a role may grant for single names.
+	// namedVerbs are the verbs that a role may grant for single names.
 	namedVerbs = []string{"get", "update", "patch", "delete"}
 )
 
-// accesses returns what pages ask for in a namespace, or for one object of a kind if there is a name.
+// accesses returns the accesses that pages need in a namespace, or for one object of a kind if there is a name.
 func accesses(namespace, resource, name string) []authz.Access {
 	var all []authz.Access
 	for _, kind := range rayResources {

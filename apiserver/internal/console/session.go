@@ -17,20 +17,20 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// maxLogin is the longest body of a login in bytes: a token, with what JSON or a form adds.
+// maxLogin is the longest body of a login in bytes: a token in JSON or a form.
 const maxLogin = 64 << 10
 
 var errNoLogin = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "this gateway takes no tokens (--authentication), so that there is nothing to log in with"}
 
 // session describes the session of a browser. It never has the token.
 type session struct {
-	// Authenticated says that calls have a caller.
+	// Authenticated means that calls have a caller.
 	Authenticated bool `json:"authenticated"`
-	// Login says that a token is what makes a session.
+	// Login means that a session needs a token.
 	Login  bool     `json:"login"`
 	User   string   `json:"user,omitempty"`
 	Groups []string `json:"groups,omitempty"`
-	// Message is why there is no caller though there are credentials.
+	// Message is the reason why credentials do not identify a caller.
 	Message string `json:"message,omitempty"`
 	Version string `json:"version,omitempty"`
 }
@@ -38,9 +38,9 @@ type session struct {
 // sharesSession are the paths whose calls may use a session.
 var sharesSession = []string{"/apis/v2/", Prefix}
 
-// WithSession lets the pages of the console use the REST API by their session: it turns the cookie into an Authorization header. It does so only when the
-// browser says that one of this server's own pages asks, which no page can forge: pages of other sites, and those of dashboards, whose sandbox gives them
-// an origin of their own, stay without. The cookie goes no further in any case.
+// WithSession lets the pages of the console use the REST API by their session: it turns the cookie into an Authorization header. It does so
+// only if the browser reports that the request comes from a page of this server, which no page can forge. Pages of other sites, and those
+// of dashboards, whose sandbox gives them another origin, get no session. The cookie is removed in any case.
 func (c *Console) WithSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := takeCookies(r)
@@ -56,7 +56,7 @@ func hasPrefix(requested string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(clean, prefix) })
 }
 
-// getSession says who the caller is. That there is none is an answer and no error: the login page asks, too.
+// getSession returns the identity of the caller. A missing caller is an answer and no error, because the login page calls this as well.
 func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") == "" && c.Mode == authn.Passthrough {
 		writeJSON(w, c.nobody(""))
@@ -82,7 +82,7 @@ func (c *Console) nobody(why string) session {
 	return session{Login: c.Mode == authn.Passthrough, Message: why, Version: c.Version}
 }
 
-// identify lets the request in as any call, and says who it is.
+// identify admits the request like any call, and returns its identity.
 func (c *Console) identify(r *http.Request) (session, error) {
 	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *Console) identify(r *http.Request) (session, error) {
 	return session{Authenticated: true, Login: c.Mode == authn.Passthrough, User: caller.Name(), Groups: caller.Groups(), Version: c.Version}, nil
 }
 
-// login makes a session of a token that Kubernetes knows.
+// login makes a session of a token that Kubernetes accepts.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	if c.Mode != authn.Passthrough {
 		c.WriteError(w, errNoLogin)
@@ -101,7 +101,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	}
 	token, err := readToken(w, r)
 	if err != nil {
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		w.Header().Set("Connection", "close") // the rest of the body is not read
 		c.WriteError(w, err)
 		return
 	}
@@ -120,7 +120,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, s)
 }
 
-// logout ends the session in the browser. The token itself is as good as before: nobody but Kubernetes can end it.
+// logout ends the session in the browser. The token itself stays valid: only Kubernetes can revoke it.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
 	setCookies(w, r, "")
 	writeJSON(w, c.nobody(""))

@@ -1,7 +1,7 @@
-// Package dashboardproxy leads callers to the dashboards of Ray clusters: directly, or through the Service proxy of the Kubernetes API server. It is
-// the only way from the gateway to a dashboard.
+// Package dashboardproxy connects callers to the dashboards of Ray clusters: directly, or through the Service proxy of the Kubernetes API
+// server. It is the gateway's only access to dashboards.
 //
-// A dashboard cannot tell callers apart, so Kubernetes decides: a caller needs the right that the Service proxy would ask for, on services/proxy of
-// the head Service. The token of the cluster is read from its Secret with the caller's credentials, goes to the dashboard and nowhere else. The
-// caller's own credentials never reach a dashboard, which runs what users submit.
+// A dashboard cannot distinguish callers, so Kubernetes authorizes them. A caller needs the right that the Service proxy requires, on
+// services/proxy of the head Service. The token of the cluster is read from its Secret with the caller's credentials, and is only sent to
+// the dashboard. The caller's own credentials never reach a dashboard, because it runs users' programs.
 package dashboardproxy

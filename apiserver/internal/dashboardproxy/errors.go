@@ -16,7 +16,8 @@ import (
 // retryAfter is the hint while a dashboard is away.
 const retryAfter = 2 * time.Second
 
-// refusal is the status of an error of a dashboard.Client. message is a format with the name of the cluster and what Ray or the proxy says.
+// refusal is the status of an error of a dashboard.Client. message is a format with the name of the cluster and the message of Ray or the
+// proxy.
 type refusal struct {
 	kind    error
 	code    codes.Code
@@ -40,8 +41,8 @@ var (
 	}, byRay...)
 )
 
-// Status translates an error of a dashboard.Client for the status table. The text has what Ray itself says, but no addresses and causes. Other errors
-// are returned as they are.
+// Status translates an error of a dashboard.Client for the status table. The text contains Ray's own message, but no addresses and causes.
+// Other errors are returned unchanged.
 func Status(ctx context.Context, cluster string, err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +66,7 @@ func Status(ctx context.Context, cluster string, err error) error {
 	return unavailable(cluster, what(e))
 }
 
-// translated returns an error that the status table knows, or that of the context if it has ended; nil for any other.
+// translated returns an error that the status table has, or that of the context if it has ended; nil for any other.
 func translated(ctx context.Context, err error) error {
 	if known, ok := errors.AsType[*rpcstatus.Error](err); ok {
 		return known
@@ -86,7 +87,7 @@ func unavailable(cluster, why string) error {
 	}
 }
 
-// what is an answer in words, without addresses.
+// what describes an answer, without addresses.
 func what(e *dashboard.Error) string {
 	switch {
 	case e.Code != 0 && e.Message != "":

@@ -39,13 +39,13 @@ type Options struct {
 	Core rest.Interface
 	// Pods reads head Pods with the gateway's own credentials: callers need no right on Pods to use a dashboard.
 	Pods *rest.RESTClient
-	// Authorizer says what callers may do.
+	// Authorizer authorizes callers.
 	Authorizer authz.Authorizer
 	// Cluster reads a RayCluster.
 	Cluster func(ctx context.Context, key types.NamespacedName) (*store.Item, error)
-	// KubernetesProxy goes through the Service proxy of the API server, for a gateway outside of the Kubernetes cluster.
+	// KubernetesProxy uses the Service proxy of the API server, for a gateway outside of the Kubernetes cluster.
 	KubernetesProxy bool
-	// Stop ends what stays open in Serve. Nil means never.
+	// Stop ends connections that stay open in Serve. Nil means never.
 	Stop <-chan struct{}
 }
 
@@ -54,11 +54,11 @@ type Proxy struct {
 	Options
 	transport http.RoundTripper
 	apiServer *url.URL // nil when going directly
-	// known has addresses of head Pods, and tokens by caller: a page asks for many files at once.
+	// known caches addresses of head Pods, and tokens by caller, because a page requests many files at once.
 	known *cache.LRUExpireCache
 }
 
-// Times for which known things count, and how many there are.
+// Lifetimes of cached entries, and their number.
 const (
 	addressLife = 2 * time.Second
 	tokenLife   = 10 * time.Second // as long as a right
@@ -87,7 +87,7 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// Dashboard is one that a caller may use.
+// Dashboard is a dashboard that a caller may use.
 type Dashboard struct {
 	// Cluster is as the cache has it.
 	Cluster   *rayv1.RayCluster
@@ -97,8 +97,8 @@ type Dashboard struct {
 	transport http.RoundTripper
 }
 
-// Open returns the dashboard of a cluster for a caller who may do verb to services/proxy of the head Service. That the caller may know of the cluster
-// has been found out before. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
+// Open returns the dashboard of a cluster for a caller with the right verb on services/proxy of the head Service. The caller must already
+// be authorized to get the cluster. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
 func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
 	d, err := p.find(ctx, key)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard,
 	}
 	d := &Dashboard{Cluster: rc, transport: p.transport}
 	service := d.Cluster.Status.Head.ServiceName
-	// The status may be written by others than the operator; nothing but a Service of this namespace is asked about.
+	// Others besides the operator may write the status; use only a Service of this namespace.
 	if len(validation.IsDNS1035Label(service)) > 0 {
 		return nil, notReady(key.Name, "it has no head Service yet")
 	}
@@ -152,8 +152,8 @@ func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard,
 	return d, nil
 }
 
-// address is where the dashboard of a cluster listens in its head Pod. Nothing else that names it counts: a tenant decides what the head Service is, and
-// what DNS answers.
+// address returns the address of a cluster's dashboard in its head Pod. It uses no other source, because a tenant controls the head Service
+// and the answers of DNS.
 func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.AddrPort, error) {
 	rc, err := p.read(ctx, key)
 	if err != nil {
@@ -187,8 +187,8 @@ func notReady(cluster, why string) error {
 	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "CLUSTER_NOT_READY", Message: fmt.Sprintf("RayCluster %s is not ready: %s", cluster, why)}
 }
 
-// StillAllowed says why a caller who was allowed to use the dashboard is no more. Answers are those of a few seconds ago; that Kubernetes cannot be
-// asked takes no right away.
+// StillAllowed returns the reason why a caller may no longer use the dashboard. Verdicts may be a few seconds old. If the API server is
+// unreachable, the caller keeps access.
 func (p *Proxy) StillAllowed(ctx context.Context, d *Dashboard) error {
 	err := p.Authorizer.Authorize(ctx, d.access)
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
@@ -197,7 +197,7 @@ func (p *Proxy) StillAllowed(ctx context.Context, d *Dashboard) error {
 	return nil
 }
 
-// CheckReady refuses a cluster that takes no jobs.
+// CheckReady returns an error for a cluster that does not accept jobs.
 func (d *Dashboard) CheckReady() error {
 	if st := &d.Cluster.Status; st.State != rayv1.ClusterStateReady {
 		return notReady(d.Cluster.Name, strings.TrimSpace(fmt.Sprintf("its state is %q %s", st.State, st.Reason)))
@@ -210,7 +210,8 @@ func (d *Dashboard) Client() (dashboard.Client, error) {
 	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token, Room: edge.Hold})
 }
 
-// token reads the token of a cluster, empty where none is asked for. One that has Kubernetes check tokens gets none: the caller's is not for Ray.
+// token reads the token of a cluster; it is empty if none is required. A cluster that lets Kubernetes check tokens gets none: the caller's
+// token is not for Ray.
 func (p *Proxy) token(ctx context.Context, rc *rayv1.RayCluster) (dashboard.Token, error) {
 	name := secretOf(rc)
 	if name == "" {
@@ -246,10 +247,10 @@ func callerKey(ctx context.Context) string {
 	return ""
 }
 
-// maxName is how much of a cluster's name goes into the names of what the operator makes for it.
+// maxName is the length of a cluster's name in the names of the operator's objects for it.
 const maxName = 50
 
-// secretOf is the Secret with the token of a cluster, as KubeRay names it; empty where none is asked for.
+// secretOf is the Secret with the token of a cluster, as KubeRay names it; empty if none is required.
 func secretOf(rc *rayv1.RayCluster) string {
 	o := rc.Spec.AuthOptions
 	if o == nil || o.Mode != rayv1.AuthModeToken || o.EnableK8sTokenAuth != nil && *o.EnableK8sTokenAuth {

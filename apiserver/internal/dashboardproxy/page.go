@@ -16,15 +16,16 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// pagePolicy lets scripts run, in an origin that is nobody's: without allow-same-origin a page has no cookies, and what it asks of this gateway comes
-// from another site. Windows that it opens are as confined.
+// pagePolicy allows scripts in an opaque origin: without allow-same-origin a page has no cookies, and its requests to this gateway are
+// cross-site. Windows that it opens have the same limits.
 const pagePolicy = "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'none'"
 
-// ProofHeader has the proof in what scripts of a page ask for.
+// ProofHeader has the proof in requests of a page's scripts.
 const ProofHeader = "X-Raygate-Page"
 
-// shim comes before the scripts of a page. It stands in for what throws in an origin that is nobody's, and without which the pages of Ray stay blank:
-// storage, which lasts as long as the page. And it puts the proof on what scripts ask for below the path of the page, since the browser sends no cookie.
+// shim runs before the scripts of a page. It replaces APIs that fail in an opaque origin and without which Ray's pages stay blank: storage,
+// which lasts as long as the page. It also adds the proof to requests of scripts below the path of the page, because the browser sends no
+// cookie.
 const shim = `<script>((proof,base)=>{
 const make=()=>{const m=new Map();return{getItem:k=>m.get(String(k))??null,setItem:(k,v)=>{m.set(String(k),String(v))},removeItem:k=>{m.delete(String(k))},
 clear:()=>{m.clear()},key:i=>[...m.keys()][i]??null,get length(){return m.size}}};
@@ -47,14 +48,16 @@ const doctype = "<!doctype html>"
 // Page is a request for a page of a dashboard, or for a part of it.
 type Page struct {
 	Cluster types.NamespacedName
-	// Base is the path of the pages of this dashboard on the gateway, with a slash at its end, and Path what is below it, with one at its beginning.
+	// Base is the path of the pages of this dashboard on the gateway, with a trailing slash, and Path the path below it, with a leading
+	// slash.
 	Base, Path string
-	// Proof goes to the scripts of the page. Empty for a file that is asked for without one, which is not the caller's to authorize: see IsFile.
+	// Proof is passed to the scripts of the page. It is empty for a file that is requested without one, which needs no caller's
+	// authorization: see IsFile.
 	Proof string
 }
 
-// ServePage is Serve for a browser that shows the dashboard as a page of its own: it only reads, since what runs on the page is what users of the
-// cluster have put there, and the person who looks at it has not asked for what it does.
+// ServePage is Serve for a browser that shows the dashboard as its own page. It only reads: users of the cluster control the scripts of the
+// page, and its viewer has not requested their actions.
 func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, page Page) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -71,7 +74,7 @@ func IsFile(path string) bool {
 	return strings.HasPrefix(path, "/static/") || path == "/favicon.ico"
 }
 
-// settlePage takes from the request of a page its proof, and what Ray refuses of browsers.
+// settlePage removes the proof from the request of a page, and headers with which Ray refuses browsers.
 func settlePage(h http.Header) {
 	for name := range h {
 		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
@@ -85,7 +88,7 @@ func settlePage(h http.Header) {
 	}
 }
 
-// confine makes an answer that of a page. Only what a proof was sent with gets scripts of the gateway.
+// confine restricts an answer to that of a page. Only answers to requests with a proof get scripts of the gateway.
 func (p *Page) confine(resp *http.Response) error {
 	h := resp.Header
 	h.Set("Content-Security-Policy", pagePolicy)
@@ -117,7 +120,7 @@ func (p *Page) confine(resp *http.Response) error {
 	return nil
 }
 
-// MayOpenPages says why the context's caller gets no page of a cluster's dashboard.
+// MayOpenPages returns the reason why the context's caller may not open the pages of a cluster's dashboard.
 func (p *Proxy) MayOpenPages(ctx context.Context, key types.NamespacedName) error {
 	if err := p.mayKnow(ctx, key); err != nil {
 		return err

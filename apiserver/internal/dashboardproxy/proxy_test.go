@@ -180,7 +180,7 @@ func both(t *testing.T, test func(*testing.T, *world)) {
 	}
 }
 
-// What proves who a caller is stays with the gateway, what belongs to the cluster goes to its dashboard and does not come back.
+// Credentials of the caller stay with the gateway. Credentials of the cluster go to its dashboard and do not come back.
 func TestHeaders(t *testing.T) {
 	both(t, func(t *testing.T, w *world) {
 		w.dashboard = func(rw http.ResponseWriter, _ *http.Request) {

@@ -19,16 +19,16 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// rightsInterval is how often a call that stays open is authorized anew.
+// rightsInterval is how often an open call is authorized again.
 const rightsInterval = 10 * time.Second
 
-// verbs are what the Service proxy of Kubernetes asks for.
+// verbs are the verbs that the Service proxy of Kubernetes requires.
 var verbs = map[string]string{
 	http.MethodGet: "get", http.MethodHead: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 }
 
-// Serve sends a request on to path of a cluster's dashboard and its answer back, as they come and whatever they are, also when they become a WebSocket.
-// path is escaped and begins with a slash. An error means that nothing has been answered. The caller is the context's.
+// Serve passes a request to path of a cluster's dashboard and streams its answer back, of any type, including WebSockets. path is escaped
+// and begins with a slash. An error means that nothing has been answered. The caller is the context's.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
 	return p.serve(w, r, key, path, nil)
 }
@@ -86,12 +86,12 @@ func notAnswered(ctx context.Context, cluster string, err error) error {
 	return cmp.Or(translated(ctx, err), unavailable(cluster, "it cannot be reached, or has broken off"))
 }
 
-// mayKnow says why the context's caller may not know of a cluster.
+// mayKnow returns the reason why the context's caller may not get a cluster.
 func (p *Proxy) mayKnow(ctx context.Context, key types.NamespacedName) error {
 	return p.Authorizer.Authorize(ctx, authz.Access{Verb: "get", Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: key.Namespace, Name: key.Name})
 }
 
-// endWithRights ends a call whose caller loses the right to it, to it.
+// endWithRights ends a call when its caller loses the right to it.
 func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d *Dashboard) {
 	defer cancel()
 	ticker := time.NewTicker(rightsInterval)

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// ticketLife is how long a page may be used before it is opened anew.
+	// ticketLife is how long a page may be used before it must be opened again.
 	ticketLife = time.Hour
 	// maxTicket is the longest text that is read: the proof of the longest token.
 	maxTicket = 60 << 10
 )
 
-// Tickets seals and opens what leads a browser to the pages of one dashboard: a handle, which stands in their path and is no secret, and a proof, which
-// travels in a cookie or a header. The proof holds the Authorization header of its caller, so that the caller is identified and authorized anew for each
-// request. Nothing is kept: every process with the same key opens them.
+// Tickets seals and opens the two parts of a browser's access to the pages of one dashboard. The handle is part of their path and is not
+// secret. The proof is sent in a cookie or a header. The proof contains the Authorization header of its caller, so that each request is
+// authenticated and authorized again. Nothing is stored: every process with the same key opens them.
 type Tickets struct {
 	seals []cipher.AEAD // the first one seals, all open
 	clock clock.PassiveClock
@@ -61,7 +61,7 @@ func NewTickets(shared [][]byte, c clock.PassiveClock) (*Tickets, error) {
 	return t, nil
 }
 
-// Handle is what stands in the path of a page.
+// Handle is the part of a page's path that identifies the dashboard.
 type Handle struct {
 	Cluster types.NamespacedName
 	// ID is random, and the same in the proof.
@@ -81,7 +81,8 @@ type sealed struct {
 // The purpose of a text is authenticated with it.
 var forPath, forProof = []byte("path"), []byte("proof")
 
-// Issue returns handle and proof for the pages of a cluster's dashboard. authorization is the header of the caller, empty where none is asked for.
+// Issue returns handle and proof for the pages of a cluster's dashboard. authorization is the header of the caller; it is empty if none is
+// required.
 func (t *Tickets) Issue(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error) {
 	expires, id := t.clock.Now().Add(ticketLife).Truncate(time.Second), rand.Text()
 	if handle, err = t.text(sealed{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: id, Expires: expires.Unix()}, forPath); err != nil {
@@ -99,7 +100,7 @@ func (t *Tickets) text(s sealed, purpose []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(t.seals[0].Seal(nil, nil, plain, purpose)), nil
 }
 
-// Open returns what a handle is for, or an rpcstatus.Error for one that is none or has expired.
+// Open returns the content of a handle, or an rpcstatus.Error for an invalid or expired one.
 func (t *Tickets) Open(handle string) (Handle, error) {
 	s, err := t.open(handle, forPath)
 	return Handle{types.NamespacedName{Namespace: s.Namespace, Name: s.Cluster}, s.ID, time.Unix(s.Expires, 0)}, err

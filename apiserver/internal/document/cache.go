@@ -74,7 +74,8 @@ func NewCache(limit int) *Cache {
 	return &Cache{limit: limit}
 }
 
-// Get returns a form from views, or what encode makes, which is then kept. Two first callers may both encode, and get the same bytes.
+// Get returns a form from views, or the result of encode, which it then keeps. Two concurrent first callers may both encode, and get the
+// same bytes.
 func (c *Cache) Get(views *Views, form Form, encode func() ([]byte, error)) ([]byte, error) {
 	e, err := c.get(views, form, encode)
 	if err != nil {

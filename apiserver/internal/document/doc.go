@@ -1,6 +1,6 @@
-// Package document holds the forms in which an object is shown: which of them there are, the encoded bytes of each, kept once per version of
-// the object and bounded in bytes, and the ways in which such bytes reach a client without being decoded and encoded again.
+// Package document has the forms in which an object is returned, and the encoded bytes of each. It keeps them once per version of the
+// object within a limit in bytes, and passes them to clients without decoding and encoding them again.
 //
-// A response of gRPC has an object as a field that protobuf has not parsed: on the wire it is what an encoder would have written, and the
-// client reads an ordinary message. An answer by REST has the JSON of objects beside its message; see [Exchange].
+// A response of gRPC has an object as a field that protobuf has not parsed: the bytes on the wire are those that an encoder would have
+// written, and the client reads an ordinary message. An answer by REST has the JSON of objects beside its message; see [Exchange].
 package document

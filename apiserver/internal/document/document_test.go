@@ -15,7 +15,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// What all views hold together stays within the limit, and what is asked for again and again stays.
+// All views together stay within the limit, and entries in frequent use are kept.
 func TestCacheIsBoundedInBytes(t *testing.T) {
 	const limit = 10 * (100 + entryOverhead)
 	c := NewCache(limit)
@@ -80,7 +80,7 @@ func TestCacheByManyAtOnce(t *testing.T) {
 	}
 }
 
-// What is kept of a version that is gone does not keep the object, whose JSON is many times as long as a short form of it.
+// A cached view does not keep its object alive: the JSON of the object is much larger than the short form.
 func TestCacheKeepsNoObjects(t *testing.T) {
 	type object struct {
 		Views Views

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Exchange holds the JSON of a REST request and its answer beside the messages of a service. A message has no place for unknown fields, and no difference
-// between null and absent; and the JSON of stored objects is sent as it is.
+// Exchange has the JSON of a REST request and its answer beside the messages of a service. A message cannot represent unknown fields, or
+// the difference between null and absent. The JSON of stored objects is sent unchanged.
 type Exchange struct {
 	// Tree is the JSON of the body, also when it was sent as YAML, for the service to change. Nil when there was none.
 	Tree map[string]any
 	// Mistakes are those in the text of the body.
 	Mistakes field.ErrorList
-	// Text says that the answer is converted to YAML or indented, which takes many times its length of memory.
+	// Text means that the answer is converted to YAML or indented, which takes many times its length of memory.
 	Text bool
 
 	// Objects are the JSON of the objects in the answer, which are not in its message. The bytes are shared.

@@ -61,7 +61,7 @@ func (queue) Get(length int) *[]byte { return new(make([]byte, length)) }
 // Put implements mem.BufferPool.
 func (q queue) Put(*[]byte) { q() }
 
-// Listener returns l with connections whose end the edge notices.
+// Listener returns l with connections that report their end to the edge.
 func (e *Edge) Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }

@@ -86,7 +86,7 @@ func TestAnswerThatNobodyTakes(t *testing.T) {
 	}
 }
 
-// What a call holds for its caller beside its answer counts, and is given back with the answer.
+// Bytes that a call holds besides its answer count against its caller, and are released with the answer.
 func TestRoomThatACallHolds(t *testing.T) {
 	e := New(Options{Limits: Limits{Bytes: 40 << 20, CallerBytes: 4 << 20}})
 	enter := func(name string) (context.Context, *Visit) {

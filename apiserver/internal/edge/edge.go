@@ -24,11 +24,11 @@ type Options struct {
 	Limits Limits
 	// StallTime is how long a client of a stream may read nothing. Zero means 30 s.
 	StallTime time.Duration
-	// StreamAge is how long a gRPC stream lives, give or take a tenth, so that clients spread over replicas again. Zero means no limit.
+	// StreamAge is the lifetime of a gRPC stream, plus or minus a tenth, so that clients spread over replicas again. Zero means no limit.
 	StreamAge time.Duration
 	// BodyTime is how long a client may take to send a gRPC request. Zero means 10 s.
 	BodyTime time.Duration
-	// MaxBody is the longest gRPC request in bytes, that of grpc.MaxRecvMsgSize. Required.
+	// MaxBody is the longest gRPC request in bytes, for grpc.MaxRecvMsgSize. Required.
 	MaxBody int
 }
 
@@ -95,8 +95,8 @@ func enter(ctx context.Context, r *room, caller string, long bool) (context.Cont
 	return withVisit(ctx, v), v, nil
 }
 
-// identify asks the API server about callers that are not known. Callers with an outdated verdict have places of their own, and keep it when these are
-// taken, so that made-up credentials lock out nobody.
+// identify authenticates unknown callers at the API server. Callers with an outdated verdict have a separate limit and use that verdict
+// when the limit is reached. Invalid credentials therefore cannot lock out other callers.
 func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
 	id := e.Identifier(r)
 	if id.Lookup == nil {

@@ -157,7 +157,7 @@ func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return encoding.GetCodecV2("proto").Unmarshal(data, v)
 }
 
-// problem is what a client is told: code, reason, and fields that are wrong.
+// problem returns the error as a client sees it: code, reason, and the fields that are wrong.
 func problem(err error) string {
 	st := status.Convert(err)
 	text := st.Code().String()
@@ -232,7 +232,7 @@ func TestBodiesAreReadOnlyForKnownCallers(t *testing.T) {
 	}
 }
 
-// Hostile bodies to every method that the protos declare: without credentials none is looked at, with them none is a failure of ours.
+// Hostile bodies to every method of the protos: without credentials none is decoded, and with credentials none causes a server error.
 func TestHostileBodiesToEveryMethod(t *testing.T) {
 	conn, svc := start(t, Options{})
 	close(svc.leave)

@@ -310,7 +310,7 @@ func malformed(format string, args ...any) error {
 	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: []rpcstatus.Violation{{Description: fmt.Sprintf(format, args...), Reason: "MALFORMED_BODY"}}}
 }
 
-// rawCodec passes on requests undecoded, for decode, and encoded answers as they are. All else is done by gRPC's own protobuf codec.
+// rawCodec passes on undecoded requests, for decode, and encoded answers. gRPC's own protobuf codec handles all other messages.
 type rawCodec struct{}
 
 // Name implements encoding.CodecV2.

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// maxValues bounds the values in the body of a request, as pkg/kubedoc does for JSON: an empty one takes two bytes on the wire.
+	// maxValues limits the values in the body of a request, as pkg/kubedoc does for JSON: an empty one takes two bytes on the wire.
 	maxValues = 250_000
-	// valueSize is about what a value holds in memory once it has been decoded, and made part of a tree of JSON.
+	// valueSize is the approximate memory of a value after it has been decoded and converted to a tree of JSON.
 	valueSize = 256
 )
 

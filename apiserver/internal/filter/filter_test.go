@@ -54,7 +54,7 @@ func TestMatches(t *testing.T) {
 		`spec.managedBy != "x"`:                         true,
 		`status.readyWorkerReplicas = "4"`:              true, // the field is a number, however the value is written
 
-		// What is not set is false, 0 or empty.
+		// Unset fields are false, 0 or empty.
 		`spec.enableInTreeAutoscaling = false`:                true,
 		`spec.enableInTreeAutoscaling = true`:                 false,
 		`spec.enableInTreeAutoscaling : *`:                    false,
@@ -166,7 +166,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What is in lists and documents is looked for by each comparison anew, so that there is a bound to these.
+// Every comparison searches lists and documents again, so the number of such comparisons is limited.
 func TestCostIsBounded(t *testing.T) {
 	for comparison, most := range map[string]int{"spec.workerGroupSpecs.groupName=a": 30, "spec.headGroupSpec.template.a.b=a": 30, "name=a": 300} {
 		text := strings.Repeat(comparison+" OR ", most-1) + comparison

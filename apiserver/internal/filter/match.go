@@ -94,7 +94,7 @@ func join(tests []test, decisive bool) test {
 	}
 }
 
-// comparison holds if it holds for any value at its path.
+// comparison is true if it is true of any value at its path.
 type comparison struct {
 	path string
 	// index of the path.
@@ -111,7 +111,7 @@ func (c *comparison) matches(all []found) bool {
 	return holds != (c.op == "!=")
 }
 
-// holds compares one value; for a list, each of its elements.
+// holds compares one value, or each element of a list.
 func (c *comparison) holds(value gjson.Result) bool {
 	if !value.IsArray() || c.present {
 		return c.op == ":" && c.has(value) || c.op != ":" && c.compare(value, c.op)
@@ -138,7 +138,7 @@ func (c *comparison) has(value gjson.Result) bool {
 	return c.compare(value, "=")
 }
 
-// orders are the operators, by the order of a value and the literal. The opposite of != is asked for.
+// orders are the operators, by the order of a value and the literal. != is evaluated by its opposite.
 var orders = map[string]func(order int) bool{
 	"=": func(order int) bool { return order == 0 }, "!=": func(order int) bool { return order == 0 },
 	"<": func(order int) bool { return order < 0 }, "<=": func(order int) bool { return order <= 0 },

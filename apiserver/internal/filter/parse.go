@@ -11,11 +11,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Bounds of what is parsed, as filters come from anyone.
+// Limits of parsing, because filters are untrusted input.
 const (
 	maxLength = 4 << 10
 	maxDepth  = 50
-	maxCostly = 30 // comparisons with what is in lists or documents, through which each goes anew
+	maxCostly = 30 // comparisons with values in lists or documents, each of which searches them again
 )
 
 // SyntaxError is a mistake in a filter, with its position.
@@ -35,11 +35,11 @@ type Filter struct {
 	paths int // how many
 }
 
-// aliases are the short names of what people filter by most, besides state.
+// aliases are the short names of common filter fields, besides state.
 var aliases = map[string][]string{"name": {"metadata", "name"}, "namespace": {"metadata", "namespace"}, "labels": {"metadata", "labels"}}
 
-// Parse reads a filter on objects that a message mirrors. state is the path behind the alias state; empty means that there is none.
-// The error is a *SyntaxError.
+// Parse parses a filter on objects that a message mirrors. state is the path of the alias state; empty means none. The error is a
+// *SyntaxError.
 func Parse(text string, message protoreflect.MessageDescriptor, state string) (*Filter, error) {
 	if len(text) > maxLength {
 		return nil, &SyntaxError{Position: 1, Message: fmt.Sprintf("the filter is longer than %d bytes", maxLength)}

@@ -15,11 +15,11 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// valueType is what the values of a field are compared as.
+// valueType is the type as which the values of a field are compared.
 type valueType int
 
 const (
-	// untyped values are those within documents of Kubernetes: compared as their JSON says.
+	// untyped values are those within documents of Kubernetes: compared by their JSON type.
 	untyped valueType = iota
 	text
 	key // the value of a key of a map, which is text and may be absent
@@ -128,7 +128,7 @@ var comparers = map[valueType]func(literal string) (c comparer, problem string){
 	composite: func(string) (comparer, string) { return func(gjson.Result) (int, bool) { return 0, false }, "" },
 }
 
-// parseRelease reads 2.46.0, 2.50 or 2; nil for what is no version, such as nightly.
+// parseRelease parses 2.46.0, 2.50 or 2; it returns nil for text that is not a version, such as nightly.
 func parseRelease(text string) *version.Version {
 	if text != "" && !strings.Contains(text, ".") {
 		text += ".0"

@@ -18,8 +18,8 @@ import (
 // slowCall is from where on a unary call is worth a line at any verbosity.
 const slowCall = 5 * time.Second
 
-// AccessLog writes a line per call at verbosity 2, and at any verbosity for a slow call. A call of a method that mutates gets an audit line, always,
-// which says who it was. Neither has a payload or a token.
+// AccessLog writes a line per call at verbosity 2, and at any verbosity for a slow call. A call of a method that mutates always gets an
+// audit line, with its caller. Neither has a payload or a token.
 func AccessLog(mutates, long func(method string) bool) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		start := time.Now() //nolint:forbidigo // a duration for the log, on which nothing depends
@@ -64,7 +64,7 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 	log.Info(message, fields...)
 }
 
-// objectName returns the name of what a request is about.
+// objectName returns the name of the object of a request.
 func objectName(req any) string {
 	m, ok := req.(proto.Message)
 	if !ok {
@@ -85,7 +85,7 @@ func objectName(req any) string {
 	})
 	switch r := req.(type) {
 	case interface{ GetName() string }:
-		return cmp.Or(v1, r.GetName()) // by V1 the object that is sent is the one that is changed, whatever the path says
+		return cmp.Or(v1, r.GetName()) // V1 changes the object in the body, independent of the path
 	case interface{ GetSubmissionId() string }:
 		return r.GetSubmissionId()
 	case interface{ GetSubmissionid() string }:

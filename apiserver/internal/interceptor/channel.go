@@ -40,7 +40,7 @@ func (c *Channel) RegisterService(desc *grpc.ServiceDesc, service any) {
 	}
 }
 
-// Call calls a unary method, whose request decode fills in. It returns the answer, and the header that the service sends besides.
+// Call calls a unary method; decode fills in its request. It returns the answer, and the header that the service sends.
 func (c *Channel) Call(ctx context.Context, method string, decode func(request any) error) (answer any, header metadata.MD, err error) {
 	m := c.methods[method]
 	if m.unary == nil {
@@ -61,7 +61,7 @@ func (c *Channel) Call(ctx context.Context, method string, decode func(request a
 	return answer, sent.md, err
 }
 
-// Stream calls a method that answers with a stream: decode fills in the request, and send takes what the service sends.
+// Stream calls a streaming method: decode fills in the request, and send gets the messages of the service.
 func (c *Channel) Stream(ctx context.Context, method string, decode, send func(any) error) error {
 	m := c.methods[method]
 	if m.stream == nil {
@@ -72,7 +72,7 @@ func (c *Channel) Stream(ctx context.Context, method string, decode, send func(a
 	return c.chain.Stream(m.service, s, &grpc.StreamServerInfo{FullMethod: method, IsServerStream: true}, m.stream)
 }
 
-// sentHeader keeps what a service sends besides its answer. A call is one goroutine's.
+// sentHeader records the header that a service sends. It is not safe for concurrent use.
 type sentHeader struct {
 	method string
 	md     metadata.MD
@@ -96,10 +96,10 @@ func (s *sentHeader) SetHeader(md metadata.MD) error {
 // SendHeader implements grpc.ServerTransportStream.
 func (s *sentHeader) SendHeader(md metadata.MD) error { return s.SetHeader(md) }
 
-// SetTrailer implements grpc.ServerTransportStream. REST has no trailers: all that they hold is in the header, too.
+// SetTrailer implements grpc.ServerTransportStream. REST has no trailers: all of their content is also in the header.
 func (*sentHeader) SetTrailer(metadata.MD) error { return nil }
 
-// channelStream is a stream as its service sees it.
+// channelStream is the server side of a stream.
 type channelStream struct {
 	sentHeader
 	ctx    context.Context

@@ -1,3 +1,3 @@
-// Package interceptor holds what every call passes through once the edge has let it in, one file each. Calls by gRPC and by REST take the same way.
-// The order is written in one place, in the wiring of the process.
+// Package interceptor has the steps of every call after admission by the edge, one file each. Calls by gRPC and by REST pass the same
+// steps. Their order is defined in one place, in the wiring of the process.
 package interceptor

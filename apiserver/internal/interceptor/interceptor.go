@@ -16,7 +16,7 @@ import (
 type Call struct {
 	// Method is its full name.
 	Method string
-	// Request of a unary call. Nil for a stream, whose messages come later.
+	// Request is the request of a unary call. It is nil for a stream, whose messages come later.
 	Request any
 	// stream is nil for a unary call.
 	stream grpc.ServerStream
@@ -71,13 +71,13 @@ func withContext(ctx context.Context, s grpc.ServerStream) grpc.ServerStream {
 	return &middleware.WrappedServerStream{ServerStream: s, WrappedContext: ctx}
 }
 
-// Recovery turns a panic into an error, which Errors logs and shows as INTERNAL. It stands in the chain twice: outermost so that nothing ends the
-// process, and innermost so that a panic of a service is counted and logged as the failed call it is.
+// Recovery turns a panic into an error, which Errors logs and shows as INTERNAL. It is in the chain twice: outermost so that no panic ends
+// the process, and innermost so that a panic of a service is counted and logged as a failed call.
 func Recovery() Interceptor {
 	return Of(recovery.UnaryServerInterceptor(), recovery.StreamServerInterceptor())
 }
 
-// Deadline bounds unary calls, whose clients may set an earlier deadline. Streams, and unary calls that are long, live as long as their client.
+// Deadline limits unary calls, whose clients may set an earlier deadline. Streams and long unary calls live as long as their client.
 func Deadline(d time.Duration, long func(method string) bool) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		if c.stream != nil || long(c.Method) {
@@ -89,7 +89,7 @@ func Deadline(d time.Duration, long func(method string) bool) Interceptor {
 	}
 }
 
-// Translator makes a status of an error; masked says that the status hides what went wrong. It is rpcstatus.Table's Status.
+// Translator converts an error to a status; masked means that the status hides the error. It is rpcstatus.Table's Status.
 type Translator func(err error, requestID string) (st *status.Status, masked bool)
 
 // Errors translates the errors of the inner steps. It logs errors whose text is not returned to the client.

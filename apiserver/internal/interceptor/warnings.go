@@ -13,7 +13,7 @@ import (
 // WarningKey is the metadata key, and the header, of warnings.
 const WarningKey = "warning"
 
-// Bounds of what goes into headers.
+// Limits of the warnings in headers.
 const (
 	maxWarnings      = 20
 	maxWarningLength = 500
@@ -26,7 +26,7 @@ type warnings struct {
 	texts []string
 }
 
-// AddWarning notes something the client should know though the call succeeds. Outside of a call it does nothing.
+// AddWarning adds a warning for the client of a successful call. Outside of a call it does nothing.
 func AddWarning(ctx context.Context, text string) {
 	w, ok := ctx.Value(warningsKey{}).(*warnings)
 	if !ok {
@@ -39,8 +39,8 @@ func AddWarning(ctx context.Context, text string) {
 	}
 }
 
-// Warnings collects the warnings of a unary call and sends them in the header form of RFC 7234, as Kubernetes does: in the headers,
-// where REST clients look, and in the trailers.
+// Warnings collects the warnings of a unary call and sends them in the format of RFC 7234, as Kubernetes does: in the headers, for REST
+// clients, and in the trailers.
 func Warnings() Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		if c.stream != nil {

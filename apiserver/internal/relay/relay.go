@@ -1,5 +1,5 @@
-// Package relay passes HTTP requests on to another server, WebSockets included, and the answers back. Dashboards and the paths of the Kubernetes API share it,
-// so that the headers that may pass are listed once.
+// Package relay passes HTTP requests on to another server, including WebSockets, and the answers back. Dashboards and the paths of the
+// Kubernetes API share it, so that the allowed headers are listed once.
 package relay
 
 import (
@@ -25,13 +25,13 @@ const (
 type Target struct {
 	// URL of the request, complete.
 	URL *url.URL
-	// Transport carries the request. It adds what names the caller there, if anything does.
+	// Transport carries the request. It adds the credentials for the target, if any.
 	Transport http.RoundTripper
 	// Stop ends a request that is still open. Nil means never.
 	Stop <-chan struct{}
-	// Header changes the header of the request, of which only what may pass is left. Nil changes nothing.
+	// Header changes the header of the request, which only contains allowed names. Nil changes nothing.
 	Header func(h http.Header)
-	// Untrusted says that the answer is of a program of a user: a cluster's dashboard. Its headers pass by an allow list.
+	// Untrusted means that the answer comes from a user's program: a cluster's dashboard. Its headers are filtered by an allow list.
 	Untrusted bool
 	// Answer changes the answer. Nil changes nothing.
 	Answer func(resp *http.Response) error
@@ -53,7 +53,7 @@ var answerHeaders = []string{
 // own are headers that the gateway sets on every answer.
 var own = []string{"X-Request-Id", "Cache-Control", "X-Content-Type-Options"}
 
-// LimitBody bounds the body of a request that is passed on as it comes, in bytes and in time. A request without one may stay open.
+// LimitBody limits the body of a streamed request in bytes and in time. A request without a body may stay open.
 func LimitBody(w http.ResponseWriter, r *http.Request) {
 	deadline := time.Time{}
 	if r.Body != nil && r.Body != http.NoBody {
@@ -115,7 +115,7 @@ func keep(h http.Header, passes func(name string) bool) {
 	}
 }
 
-// confine leaves of an untrusted answer what describes its body. No script of it runs.
+// confine keeps only the headers of an untrusted answer that describe its body. Its scripts cannot run.
 func confine(h http.Header) {
 	keep(h, func(name string) bool { return slices.Contains(answerHeaders, name) })
 	if to := h.Get("Location"); to != "" && leadsAway(to) {

@@ -44,7 +44,7 @@ func get(t *testing.T, url string) *http.Response {
 	return resp
 }
 
-// What a tenant's program answers acts on nothing of the gateway, nor on what a browser asks of it later.
+// Headers that a tenant's program answers affect neither the gateway nor later requests of the browser.
 func TestUntrustedHeaders(t *testing.T) {
 	s := front(t, true, func(w http.ResponseWriter, _ *http.Request) {
 		for name, value := range map[string]string{

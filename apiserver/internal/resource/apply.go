@@ -18,7 +18,7 @@ type ApplyRequest interface {
 	GetForce() bool
 }
 
-// Apply is server-side apply. The rules check the result of a dry run, which is then written if the object has not changed meanwhile.
+// Apply is server-side apply. The rules check the result of a dry run, which is then written if the object has not changed in between.
 func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Message) error {
 	in, err := r.begin(ctx, req, partOfObject)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 	return r.answer(ctx, resp, true, item)
 }
 
-// decideApplied asks the rules about the result of a dry run: a new object, or a new version of the stored one.
+// decideApplied checks the result of a dry run against the rules: a new object, or a new version of the stored one.
 func (r *Resource) decideApplied(ctx context.Context, in *input, made *store.Item) error {
 	is, err := r.typedOf(made.JSON())
 	if err != nil {

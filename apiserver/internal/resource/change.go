@@ -22,7 +22,7 @@ import (
 // attempts is how often a write without a version is sent before a conflict is returned.
 const attempts = 5
 
-// retry calls write again while the object has changed meanwhile, unless the client names a version.
+// retry calls write again if the object has changed in between, unless the client gives a version.
 func (in *input) retry(write func() (*store.Item, error)) (*store.Item, error) {
 	for attempt := 1; ; attempt++ {
 		item, err := write()
@@ -44,8 +44,8 @@ func (r *Resource) modify(ctx context.Context, in *input, resp proto.Message, do
 	return r.answer(ctx, resp, true, item)
 }
 
-// change reads an object, changes it by do, asks the rules about the change, and writes the difference for the version that it has read. Fields that do does
-// not change are not written, whether this gateway knows them or not.
+// change reads an object, changes it by do, checks the change against the rules, and writes the difference for the version that it has
+// read. Fields that do does not change are not written, including fields that this gateway does not have.
 func (r *Resource) change(ctx context.Context, in *input, do func(tree map[string]any) error) (*store.Item, error) {
 	return in.retry(func() (*store.Item, error) {
 		old, err := in.store.Read(ctx, in.key)
@@ -127,8 +127,8 @@ func merge(tree, patch map[string]any) {
 	}
 }
 
-// checkSame refuses a write to an object with another uid or version than the client names. Empty means any. For a version the API server returns the same
-// error; for a uid, trying again is no use.
+// checkSame refuses a write to an object with another uid or version than the client gives. Empty means any. For a version the API server
+// returns the same error; for a uid, a retry cannot succeed.
 func (r *Resource) checkSame(item *store.Item, uid types.UID, version string) error {
 	switch {
 	case uid != "" && uid != item.UID:
@@ -159,7 +159,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 	if in.version == "" && !req.GetAllowOverwrite() && !in.anyVersion {
 		return store.ErrVersionRequired
 	}
-	// Errors of the rules tell about the stored object, so that callers need the right to replace it.
+	// Errors of the rules reveal parts of the stored object, so callers need the right to replace it.
 	if err := r.authorize(ctx, "update", req.GetNamespace(), req.GetName()); err != nil {
 		return err
 	}

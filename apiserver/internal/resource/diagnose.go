@@ -49,12 +49,12 @@ type evidence struct {
 	byText map[string]int
 	// log returns the last lines of a container that has ended.
 	log func(pod, container string) string
-	// dashboard returns an error if the one behind a Service does not answer. Nil means that it is not asked.
+	// dashboard returns an error if the dashboard behind a Service does not answer. Nil skips the check.
 	dashboard func(service string) error
 }
 
-// Diagnose puts into resp whether a cluster is ready, and why not: the most decisive finding first. The cluster comes from the cache; Pods, events and logs are
-// read with the caller's credentials, and left out if the caller may not read them.
+// Diagnose puts into resp whether a cluster is ready, and the reasons why not, the most important first. The cluster comes from the cache.
+// Pods, events and logs are read with the caller's credentials, and left out if the caller may not read them.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
 	ready, findings, err := r.diagnose(ctx, req)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Resource) evidenceOf(ctx context.Context, req target) (*evidence, error
 	return &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}, err
 }
 
-// gather reads Pods and events, and prepares to read logs and to ask the dashboard.
+// gather reads Pods and events, and prepares reading logs and calling the dashboard.
 func (e *evidence) gather(ctx context.Context) (err error) {
 	if e.pods, err = e.Resource.pods(ctx, e.item); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (e *evidence) readEvents(ctx context.Context) (err error) {
 	return err
 }
 
-// check finds what is wrong with a cluster, the most decisive first.
+// check adds the problems of a cluster, the most important first.
 func (e *evidence) check() {
 	e.checkIntent("cluster", "the cluster has no Pods")
 	e.checkRules()
@@ -148,7 +148,7 @@ func (e *evidence) check() {
 	e.checkDeviceWarnings()
 }
 
-// add adds a finding. If another object has the same one already, that one says so.
+// add adds a finding. An equal finding of another object is merged into it.
 func (e *evidence) add(severity, reason, kind, name, remedy, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	key := reason + "\x00" + strings.ReplaceAll(message, name, "")
@@ -176,8 +176,8 @@ func (e *evidence) addNotObserved() {
 	e.addSelf(severityWarning, "NotObserved", "see whether the operator runs and watches this namespace", "the operator has not yet seen generation %d of the spec", e.item.Generation)
 }
 
-// checkIntent finds a state that somebody asked for. noun is the kind in messages, suspended the effect of spec.suspend; empty for a kind that has its own
-// findings about it.
+// checkIntent reports a state that a user requested. noun is the kind in messages, suspended the effect of spec.suspend; empty for a kind
+// with its own findings about it.
 func (e *evidence) checkIntent(noun, suspended string) {
 	if e.item.DeletionTimestamp != nil {
 		e.addSelf(severityInfo, "Deleting", "wait for those who hold the finalizers, or see their logs", "the %s is being deleted; held by finalizers %v", noun, e.item.Finalizers)
@@ -272,7 +272,7 @@ func conditionOf(p *corev1.Pod, name corev1.PodConditionType) corev1.PodConditio
 	return corev1.PodCondition{}
 }
 
-// checkConditions finds problems that the operator reports and nothing else does.
+// checkConditions reports problems that only the operator's conditions have.
 func (e *evidence) checkConditions() {
 	for _, name := range []string{rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterStalled} {
 		status, reason, message := ConditionOf(e.item, name)

@@ -28,8 +28,8 @@ func (e *evidence) checkDashboard() {
 	}
 }
 
-// askDashboard asks for its version, through the API server and with the caller's rights. A dashboard that refuses is there; a caller who may
-// not ask learns nothing.
+// askDashboard requests the version of a dashboard through the API server with the caller's rights. A refusal by the dashboard means that
+// it runs. If the caller may not use the proxy, nothing is reported.
 func (r *Resource) askDashboard(ctx context.Context, namespace, service string) error {
 	ctx, cancel := context.WithTimeout(ctx, dashboardTime)
 	defer cancel()

@@ -16,13 +16,13 @@ const (
 	remedyDevices  = "change what the message names; `raygate explain -f` shows what device admission makes of the Pods"
 )
 
-// ofDevices reports whether a refusal is one of device admission, whose webhooks have these names wherever they are registered.
+// ofDevices reports whether a refusal comes from device admission, whose webhooks always have these names.
 func ofDevices(message string) bool {
 	return strings.Contains(message, `"devices.pod.ray.io"`) || strings.Contains(message, `"devices-check.pod.ray.io"`)
 }
 
-// checkDevices finds Pods that device admission would refuse: it plans those of a Ray object in the same way. checkCreation reports Pods that were refused
-// already. Existing Pods have passed; the next ones of their group will not.
+// checkDevices reports Pods that device admission would refuse: it plans the Pods of a Ray object in the same way. checkCreation reports
+// Pods that were already refused. Existing Pods were admitted; new ones of their group will not be.
 func (e *evidence) checkDevices(object runtime.Object) {
 	if e.Devices == nil || e.item.DeletionTimestamp != nil {
 		return
@@ -38,7 +38,7 @@ func (e *evidence) checkDevices(object runtime.Object) {
 	}
 }
 
-// checkDeviceWarnings finds warnings of device admission. Whether the operator gives devices to the autoscaler is not known here.
+// checkDeviceWarnings reports warnings of device admission. It does not know whether the operator publishes devices for the autoscaler.
 func (e *evidence) checkDeviceWarnings() {
 	if e.Devices == nil || e.item.DeletionTimestamp != nil {
 		return

@@ -17,7 +17,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// labelQueue is Kueue's label of what waits in a queue.
+// labelQueue is Kueue's label of queued objects.
 const labelQueue = "kueue.x-k8s.io/queue-name"
 
 // jobEvidence is the input of a diagnosis of a RayJob.
@@ -103,7 +103,7 @@ func (e *jobEvidence) checkEnd() {
 	}
 }
 
-// checkProgress finds what the job waits for.
+// checkProgress reports what the job waits for.
 func (e *jobEvidence) checkProgress() {
 	st := &e.job.Status
 	switch st.JobDeploymentStatus {
@@ -141,7 +141,7 @@ func submits(p *corev1.Pod, container string) bool {
 	return container == rayv1.ContainerJobSubmitter || p.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob" && p.Labels[rayv1.LabelNodeType] == ""
 }
 
-// checkCluster adds what is wrong with a cluster of the object.
+// checkCluster adds the problems of a cluster of the object.
 func (e *evidence) checkCluster(ctx context.Context, clusters *Resource, name string) error {
 	_, found, err := clusters.diagnose(ctx, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
 	switch {
@@ -184,7 +184,7 @@ func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resour
 	return ready, e.findings, e.checkLastRun(ctx, jobs)
 }
 
-// checkSchedule finds a run that is due and was not created. Without a time zone that of the operator counts, which is taken to be UTC.
+// checkSchedule reports a due run that was not created. Without a time zone, it assumes that the operator's is UTC.
 func (e *evidence) checkSchedule(cj *rayv1.RayCronJob) {
 	zone, base := time.UTC, cj.CreationTimestamp.Time
 	if cj.Spec.TimeZone != nil {

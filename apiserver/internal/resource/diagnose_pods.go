@@ -8,7 +8,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// checkPods finds what is wrong with Pods, the head first: the others wait for it.
+// checkPods reports the problems of Pods, the head first, because the others wait for it.
 func (e *evidence) checkPods() {
 	for _, head := range []bool{true, false} {
 		for i := range e.pods {
@@ -44,7 +44,7 @@ func (e *evidence) checkPod(p *corev1.Pod) {
 	}
 }
 
-// waitingReasons are why containers do not start, with what they mean here.
+// waitingReasons are the reasons why containers do not start, with the reasons and remedies of findings.
 var waitingReasons = map[string]struct{ reason, remedy string }{
 	"ErrImagePull":               {"ImagePullFailed", "correct the image, or give the Pod credentials for its registry"},
 	"ImagePullBackOff":           {"ImagePullFailed", "correct the image, or give the Pod credentials for its registry"},

@@ -21,8 +21,8 @@ type serviceEvidence struct {
 	service *rayv1.RayService
 }
 
-// DiagnoseService returns whether a RayService serves requests, and why not or what its upgrade waits for: the most decisive finding first. clusters diagnoses
-// the clusters that it uses.
+// DiagnoseService returns whether a RayService serves requests, and the reasons why not or what its upgrade waits for, the most important
+// first. clusters diagnoses the clusters that it uses.
 func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
 	self, err := r.evidenceOf(ctx, req)
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Re
 	}
 	e.checkEndpoints()
 	e.checkUpgrade()
-	if !ready || e.is(rayv1.RayServiceStalled) { // else they are about what was overcome
+	if !ready || e.is(rayv1.RayServiceStalled) { // otherwise they are about resolved problems
 		if err := e.readEvents(ctx); err != nil {
 			return false, nil, err
 		}

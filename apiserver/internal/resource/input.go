@@ -29,13 +29,14 @@ type ChangeRequest interface {
 	GetEtag() string
 }
 
-// input is what a request writes, and where.
+// input is the content of a write request, and its target.
 type input struct {
 	// key of the object. Its name is empty on create.
 	key    types.NamespacedName
 	store  Store
 	dryRun bool
-	// version that the object must have; empty means any. anyVersion is set if the client asks for any by the etag "*".
+	// version is the version that the object must have; empty means any. anyVersion is set if the client requests any version by the etag
+	// "*".
 	version    string
 	anyVersion bool
 	// uid that the object must have. Empty means any.
@@ -45,15 +46,15 @@ type input struct {
 	tree map[string]any
 	// typed is the object for the rules, without defaults.
 	typed validation.Object
-	// form are the mistakes in the form of the object. Unknown fields do not end the call: the API server may know them.
+	// form are the mistakes in the form of the object. Unknown fields do not end the call, because the API server may have them.
 	form field.ErrorList
 	// place are the contradictions between the object and the path of the request.
 	place field.ErrorList
-	// partial is set if the tree was made of a message, which lacks fields that are unknown here.
+	// partial is set if the tree was made from a message, which lacks unknown fields.
 	partial bool
 }
 
-// body says which object a change has in its request.
+// body selects which object a change has in its request.
 type body int
 
 const (
@@ -177,8 +178,8 @@ func (r *Resource) decide(ctx context.Context, in *input, v validation.Verdict) 
 	return nil
 }
 
-// checkForm ends a call with an unreadable object before the API server is asked. The error names all mistakes; for a whole object also those that the rules
-// find.
+// checkForm ends a call with an unreadable object before a request to the API server. The error names all mistakes; for a whole object also
+// the problems that the rules find.
 func (r *Resource) checkForm(ctx context.Context, in *input, has body) error {
 	if allUnknown(in.form) && len(in.place) == 0 {
 		return nil
@@ -199,7 +200,7 @@ func malformed(form, content field.ErrorList) error {
 	return &rpcstatus.InvalidError{Reason: "MALFORMED_BODY", Violations: append(violations(form), violations(content)...)}
 }
 
-// options of a write. The API server decides on fields that this gateway does not know.
+// options of a write. The API server decides about fields that this gateway does not have.
 func (in *input) options(dryRun bool) store.WriteOptions {
 	return store.WriteOptions{DryRun: dryRun, Strict: len(in.form) > 0}
 }

@@ -38,17 +38,17 @@ type Options struct {
 	In         func(namespace string) (Store, error)
 	Authorizer authz.Authorizer
 	Validation validation.Options
-	// Views keeps encoded forms of objects. Nil means a cache of its own.
+	// Views caches encoded forms of objects. Nil means a separate cache.
 	Views *document.Cache
 	// Core reads Pods and Events with the caller's credentials, for ListEvents and diagnoses. Nil means that these do not work.
 	Core rest.Interface
-	// Devices is the current registry of shared accelerators, with which diagnoses plan Pods. Nil means that they plan none.
+	// Devices is the current registry of shared accelerators, with which diagnoses plan Pods. Nil disables that.
 	Devices Registry
 	// Warn sends the client a warning, which does not stop the call. Nil drops it.
 	Warn func(ctx context.Context, text string)
 }
 
-// Registry is that of families of shared accelerators.
+// Registry is a registry of families of shared accelerators.
 type Registry interface{ Program() *plan.Program }
 
 // Resource implements the methods of one kind.

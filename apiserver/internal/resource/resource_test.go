@@ -154,8 +154,8 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-// What a client of gRPC replaces keeps what its message has no fields for; status, version and, where the client names no version, finalizers are
-// those that are stored.
+// A replacement by a gRPC client keeps the fields that its message lacks. The status and the version are the stored ones, and so are the
+// finalizers unless the client gives a version.
 func TestReplaceKeepsWhatAMessageHasNot(t *testing.T) {
 	stored := treeOf(t, `{"kind":"RayCluster","newTop":1,"metadata":{"name":"a","resourceVersion":"7","finalizers":["f"],"labels":{"l":"m"}},
 		"spec":{"suspend":true,"newFlag":false,"headGroupSpec":{"newer":{"x":1},"template":{"a":1}},"workerGroupSpecs":[{"groupName":"a","new":1},{"groupName":"b","new":2}]},"status":{"newStatus":1}}`)
@@ -208,7 +208,7 @@ type authorizer func() error
 
 func (a authorizer) Authorize(context.Context, authz.Access) error { return a() }
 
-// A watch goes on while the API server cannot be asked about rights, and ends once they are taken away.
+// A watch continues while the API server cannot review access, and ends once access is revoked.
 func TestWatchOutlivesTheAPIServer(t *testing.T) {
 	away := &apierrors.StatusError{}
 	away.ErrStatus.Code, away.ErrStatus.Reason = 503, "ServiceUnavailable"
@@ -236,7 +236,7 @@ func TestWatchOutlivesTheAPIServer(t *testing.T) {
 	}
 }
 
-// What is no verdict of Kubernetes on the rights of a caller does not end a watch; that nobody can ask for one any more does.
+// An error that is no verdict on the caller's access does not end a watch. Credentials that have become unusable do.
 func TestWatchEndsByVerdictsOnly(t *testing.T) {
 	for err, ends := range map[error]bool{
 		apierrors.NewUnauthorized("expired"): true, authn.ErrNoCredentials: true, authn.ErrNoIdentity: true, authn.ErrOwnCredentials: true,
@@ -257,7 +257,7 @@ type many struct {
 func (m many) List(context.Context, store.ListOptions) (*store.Page, error) { return m.page, nil }
 func (many) Age() time.Duration                                             { return 0 }
 
-// What is kept is encoded once per version and view, not once per client.
+// A cached object is encoded once per version and view, not once per client.
 func TestListEncodesOnce(t *testing.T) {
 	page := &store.Page{}
 	for n := range 50 {

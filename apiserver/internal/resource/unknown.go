@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// copyUnknown copies fields that a message does not have from the stored object to tree, which was made of the message. A client that received a message
-// never saw these fields and cannot have meant to remove them.
+// copyUnknown copies fields that a message does not have from the stored object to tree, which was made from the message. A client that
+// received a message never saw these fields and cannot have meant to remove them.
 func copyUnknown(tree, stored map[string]any, md protoreflect.MessageDescriptor) {
 	for name, value := range stored {
 		fd := md.Fields().ByJSONName(name)

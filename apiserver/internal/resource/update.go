@@ -48,8 +48,8 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 	})
 }
 
-// keeps reports whether a write of the whole object keeps a stored member of metadata: finalizers and owners that the object lacks, unless it has the version
-// that it was read with. They mostly belong to controllers, whose clean-up needs them.
+// keeps reports whether a write of the whole object keeps a stored member of metadata. It keeps missing finalizers and owners unless the
+// object has a resourceVersion. They mostly belong to controllers, whose clean-up needs them.
 func (in *input) keeps(name string) bool {
 	given, _ := nested(in.tree, "metadata")[name].([]any)
 	return len(given) == 0 && (name == "finalizers" || name == "ownerReferences") && in.typed.GetResourceVersion() == ""
@@ -117,8 +117,8 @@ func hasNested(tree map[string]any, keys []string) bool {
 	return found
 }
 
-// parseMask reads the paths of a mask: names of fields as in JSON or in the proto, joined by dots, and keys of maps, which may be in brackets or
-// backticks. "*" is everything that can be changed, but for the members that in keeps.
+// parseMask parses the paths of a mask: names of fields as in JSON or in the proto, joined by dots, and keys of maps, which may be in
+// brackets or backticks. "*" means all mutable fields, except the members that in keeps.
 func (r *Resource) parseMask(in *input, paths []string) ([]maskPath, error) {
 	var all []maskPath
 	bad := &rpcstatus.InvalidError{Reason: "INVALID_ARGUMENT"}

@@ -56,7 +56,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 	return nil
 }
 
-// objectField is the field of a response that holds the object or the objects.
+// objectField is the field of a response with the object or the objects.
 func (r *Resource) objectField(md protoreflect.MessageDescriptor) protoreflect.FieldDescriptor {
 	for i := range md.Fields().Len() {
 		if fd := md.Fields().Get(i); fd.Message() != nil && fd.Message().FullName() == r.message.Descriptor().FullName() {

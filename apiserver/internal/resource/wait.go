@@ -116,7 +116,7 @@ func (w *waiter) seeNothing() error {
 	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: w.key.Name + " was deleted"}
 }
 
-// seeObject looks at a version of the object, or of the one that replaced it.
+// seeObject processes a version of the object, or of the one that replaced it.
 func (w *waiter) seeObject(replaced bool) error {
 	if w.progress == nil {
 		w.now = "it is still there"

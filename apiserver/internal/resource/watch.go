@@ -112,8 +112,8 @@ var eventTypes = map[store.EventType]string{
 	store.Synced: "SYNCED", store.Heartbeat: "HEARTBEAT", store.Reset: "RESET",
 }
 
-// refusal returns err if it is a verdict on the caller or on the gateway's own credentials. Otherwise the API server cannot be asked, and the watch stays
-// open: without the API server it delivers nothing new.
+// refusal returns err if it is a verdict on the caller or on the gateway's own credentials. Otherwise the API server is unreachable, and
+// the watch stays open: without the API server it delivers nothing new.
 func refusal(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err

@@ -1,4 +1,4 @@
-// Package rest is the HTTP server: health, documentation, cross-origin rules, metrics, and what all versions of the API share. Each version is a
-// handler of its own, in a folder below, so that one can be added beside another without either changing. None of them holds logic of the API: a
-// request becomes a call of the same services as gRPC and passes the same interceptors.
+// Package rest is the HTTP server: health, documentation, cross-origin rules, metrics, and the common parts of all API versions. Each
+// version is a handler in its own folder, so that versions do not affect each other. None of them contains logic of the API: a request
+// becomes a call of the same services as gRPC and passes the same interceptors.
 package rest

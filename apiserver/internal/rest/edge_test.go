@@ -101,7 +101,7 @@ func routes(t *testing.T) []target {
 	return all
 }
 
-// Hostile bodies to every route: none is a failure of ours.
+// Hostile bodies to every route: none causes a server error.
 func TestHostileBodiesToEveryRoute(t *testing.T) {
 	h := newGateway(t, false)
 	bodies := map[string]string{
@@ -287,7 +287,7 @@ func TestMetricsAreByRoute(t *testing.T) {
 	}
 }
 
-// blocking is a client that takes nothing until it is told to.
+// blocking is a client that reads nothing until take allows it.
 type blocking struct {
 	*httptest.ResponseRecorder
 	begun, take chan struct{}

@@ -18,8 +18,8 @@ type Gate struct {
 	WriteError func(w http.ResponseWriter, err error)
 }
 
-// Enter calls serve with a context that has the caller, if the edge lets the request in. long says that it stays open. An error of serve means that nothing
-// was answered; then the connection is closed, since the rest of the body is not read.
+// Enter calls serve with a context that has the caller, if the edge admits the request. long means that the request stays open. An error of
+// serve means that nothing was answered; the connection is then closed, because the rest of the body is not read.
 func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve func(ctx context.Context, visit *edge.Visit) error) {
 	ctx, visit, err := g.Edge.Enter(r.Context(), r, long)
 	if err != nil {
@@ -33,7 +33,7 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve fu
 	}
 }
 
-// Audit logs a request that does not reach the services, whose calls the access log has. fields are keys and values.
+// Audit logs a request that bypasses the services, because the access log only has their calls. fields are keys and values.
 func Audit(ctx context.Context, r *http.Request, route string, fields ...any) {
 	message := "Mutation"
 	if IsRead(r.Method) {

@@ -9,11 +9,11 @@ import (
 // Check is one line of /readyz.
 type Check struct {
 	Name string
-	// Run returns what there is to say, which may be nothing, or why the check fails. Both are shown on the port of the metrics only.
+	// Run returns a message, which may be empty, or the reason why the check fails. Both are shown on the port of the metrics only.
 	Run func() (string, error)
 }
 
-// ServeHealth answers /livez with 200 as long as it answers at all, and anything else with 200 when all checks pass. With ?verbose it lists them.
+// ServeHealth answers /livez with 200 in any case, and other paths with 200 if all checks pass. With ?verbose it lists them.
 func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/livez" {
 		writeText(w, http.StatusOK, "ok\n")
@@ -26,7 +26,7 @@ func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) {
 	writeText(w, code, lines)
 }
 
-// servePublicHealth is ServeHealth for everybody: it says whether, and not why.
+// servePublicHealth is ServeHealth for the public: it returns the state without its reason.
 func (s *Server) servePublicHealth(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusOK
 	if r.URL.Path != "/livez" {

@@ -13,12 +13,12 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// origins decides which pages of other sites may use the API. Browsers authenticate some callers by themselves for any page: by a certificate, by a cookie for
-// a proxy in front, or not at all. So one rule holds for every path and every mode of authentication, also for reads, since some reads of dashboards change
-// something.
+// origins decides which pages of other sites may use the API. Browsers authenticate some callers for any page: by a certificate, by a
+// cookie for a proxy in front, or not at all. One rule therefore applies to every path and every mode of authentication. It also applies to
+// reads, because some reads of dashboards change something.
 type origins struct {
 	foreign http.CrossOriginProtection
-	// all are the allowed sites, nil for none. listed are those for callers who are known without a header of their own.
+	// all are the allowed sites, nil for none. listed are those for callers who are authenticated without a header of their own.
 	all, listed *cors.Cors
 }
 
@@ -49,8 +49,8 @@ func newOrigins(sites []string, local bool) *origins {
 // AnySite is the value of Options.Origins that means any site.
 const AnySite = "*"
 
-// check returns why a request to an API is refused. A page of another site is recognized by headers that no page can set; a page whose name points to this
-// machine (DNS rebinding) by its Host header.
+// check returns the reason why a request to an API is refused. It recognizes a page of another site by headers that no page can set, and a
+// page whose name resolves to this machine (DNS rebinding) by its Host header.
 func (s *Server) check(r *http.Request, api *API) error {
 	if (s.Local || api.Local) && !isLoopbackName(r.Host) {
 		return foreign("the Host header does not name this machine: use localhost")

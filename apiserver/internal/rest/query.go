@@ -69,7 +69,7 @@ func (p Parameters) Check(query string) error {
 	return bad
 }
 
-// problem returns what is wrong with one parameter, or nothing.
+// problem returns the problem of one parameter, or nothing.
 func (p Parameters) problem(key string, values []string) string {
 	f, known := p[key]
 	switch {

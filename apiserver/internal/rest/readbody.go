@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// maxObject is the longest body of an object in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than what is stored.
+// maxObject is the longest body of an object in bytes. etcd takes 1.5 MiB; YAML may be somewhat longer than the stored form.
 const maxObject = 3 << 20
 
 // decodedCopies is the approximate memory of a decoded body, in multiples of its length.

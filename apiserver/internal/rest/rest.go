@@ -25,13 +25,13 @@ type API struct {
 	http.Handler
 	// WriteError writes an error as this version does.
 	WriteError func(w http.ResponseWriter, err error)
-	// Local and Ambient are those of Options for this version alone.
+	// Local and Ambient are as in Options, for this version only.
 	Local, Ambient bool
-	// Public says that reads show the same to everybody, so that pages of other sites may link to them.
+	// Public means that reads return the same for all callers, so that pages of other sites may link to them.
 	Public bool
 	// OwnPages refuses all other sites, also allowed ones.
 	OwnPages bool
-	// AnyOrigin lets pages of other sites in: their requests carry a proof.
+	// AnyOrigin allows pages of other sites: their requests have a proof.
 	AnyOrigin bool
 }
 
@@ -39,14 +39,14 @@ type API struct {
 type Options struct {
 	// APIs are the versions, at least one. The first also answers all other paths.
 	APIs []API
-	// OpenAPI is served at /openapi/v3.json. Empty means that there is none.
+	// OpenAPI is served at /openapi/v3.json. Empty means none.
 	OpenAPI []byte
 	// Checks decide on /readyz, in this order.
 	Checks []Check
 	// Local is set when requests carry no credentials and come from this machine: only clients that name it by a loopback name are served.
 	Local bool
-	// Ambient is set when callers are known without a header of their own: by a certificate, by what a proxy in front adds, or as everybody. The origin * of
-	// Origins does not count then.
+	// Ambient is set if callers are authenticated without a header of their own: by a certificate, by a header of a proxy in front, or not
+	// at all. The origin * of Origins is ignored then.
 	Ambient bool
 	// Home is where browsers are sent from /. Empty means /docs.
 	Home string
@@ -116,7 +116,7 @@ func codeLabel(code int) string {
 	return strconv.Itoa(code)
 }
 
-// methods are those of the API.
+// methods are the methods of the API.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {

@@ -380,7 +380,7 @@ func TestLocalGatewayRefusesOtherSites(t *testing.T) {
 		"another port":        {"localhost:8888", "http://localhost:3000", "same-site", 403},
 		"sandboxed page":      {"localhost:8888", "null", "", 403},
 		"DNS rebinding":       {"evil.example:8888", "http://evil.example:8888", "same-origin", 403},
-		// What a page of a dashboard asks for below its ticket, and what leads there, comes from an origin that is nobody's.
+		// Requests of a dashboard page below its ticket, and the links to it, have an opaque origin.
 		"page of a dashboard": {"localhost:8888/dashboards/x/a", "null", "cross-site", 418},
 		"its DNS rebinding":   {"evil.example:8888/dashboards/x/a", "null", "cross-site", 403},
 	} {

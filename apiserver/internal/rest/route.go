@@ -19,20 +19,20 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Route is an HTTP method with a path, and the method of a service that it calls, as the annotations of the protos say.
+// Route is an HTTP method with a path, and the method of a service that it calls, as declared in the protos' annotations.
 type Route struct {
 	Method string
 	// Pattern is the path as annotated, for metrics.
 	Pattern string
-	// RPC is the full name of the method, Descriptor the rest that is known of it.
+	// RPC is the full name of the method, Descriptor its descriptor.
 	RPC        string
 	Descriptor protoreflect.MethodDescriptor
-	// Long says that the call stays open.
+	// Long means that the call stays open.
 	Long bool
-	// Query are the query parameters that the method takes.
+	// Query are the query parameters of the method.
 	Query Parameters
-	// Body is the field of the request that a body holds: * is all of it, and nothing none. Shown is the field of the response that is the answer:
-	// nothing is all of it.
+	// Body is the field of the request that the body of the HTTP request fills: * means all of the request, and empty means no body. Shown
+	// is the field of the response that is the answer: empty means all of the response.
 	Body, Shown protoreflect.Name
 
 	segments []string
@@ -41,10 +41,10 @@ type Route struct {
 	variables []protoreflect.Name
 }
 
-// Verb is what follows the name of an object after a colon, such as suspend. Empty for the standard methods.
+// Verb is the text after the name of an object and a colon, such as suspend. Empty for the standard methods.
 func (r *Route) Verb() string { return strings.TrimPrefix(r.verb, ":") }
 
-// Routes are those of one API.
+// Routes are the routes of one API.
 type Routes []*Route
 
 // RoutesOf returns the routes of services.
@@ -84,7 +84,8 @@ func routeOf(rpc protoreflect.MethodDescriptor, rule *annotations.HttpRule) *Rou
 	return r
 }
 
-// Match returns the route of a request by the parts of its path, nil if there is none. A variable may be empty: that of a path that ends with a slash is.
+// Match returns the route of a request by the parts of its path, nil if there is none. A variable may be empty: that of a path with a
+// trailing slash is.
 func (all Routes) Match(method string, parts []string) *Route {
 	for _, r := range all {
 		if r.Method == method && len(r.segments) == len(parts) && r.matches(parts) {
@@ -98,7 +99,7 @@ func (all Routes) Match(method string, parts []string) *Route {
 func (r *Route) matches(parts []string) bool {
 	last := len(parts) - 1
 	name, ok := strings.CutSuffix(parts[last], r.verb)
-	// In what names an object a colon begins a verb. The id of a submission may have one.
+	// A colon in the name of an object begins a verb. The id of a submission may contain a colon.
 	if !ok || r.verb == "" && strings.Contains(name, ":") && !strings.HasPrefix(r.segments[last], "{submission") || r.verb != "" && name == "" {
 		return false
 	}
@@ -123,8 +124,8 @@ func (all Routes) Missing(header http.Header, r *http.Request, notFound, notAllo
 	return rpcstatus.MethodNotAllowed(notAllowed + ": use " + strings.Join(allow, ", "))
 }
 
-// Fill fills in the request of a call from the body, which decode reads into a message, then from the variables of the path, then from the query parameters
-// of the route. A nil decode means that there is no body.
+// Fill fills in the request of a call from the body, which decode reads into a message, then from the variables of the path, then from the
+// query parameters of the route. A nil decode means no body.
 func (r *Route) Fill(request proto.Message, u *url.URL, decode func(proto.Message) error) error {
 	m, parts := request.ProtoReflect(), strings.Split(u.Path, "/")
 	if r.Body != "" && decode != nil {

@@ -14,8 +14,8 @@ const (
 	maxHeader  = 64 << 10 // OIDC tokens are large
 )
 
-// NewServer returns a server with our limits. There is no time limit on a whole response: a watch has none. Its reads are bounded until a handler
-// lifts the limit, as that of a watch must.
+// NewServer returns a server with the gateway's limits. There is no time limit on a whole response, because a watch has none. Its reads are
+// limited until a handler lifts the limit, as that of a watch must.
 func NewServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader}
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// writeChunk is how much of a body one write deadline is for. A client that keeps reading gets as much time as it needs; one that has stopped does not.
+// writeChunk is the part of a body that one write deadline covers. A client that keeps reading gets the time that it needs; one that has
+// stopped does not.
 const writeChunk = 64 << 10
 
 // Writer is the response that handlers write to.

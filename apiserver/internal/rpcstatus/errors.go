@@ -13,13 +13,13 @@ import (
 type Violation struct {
 	// Field is the JSON path, for example spec.workerGroupSpecs[1].minReplicas. Empty means the request as a whole.
 	Field string
-	// Description says what is wrong and what would be right.
+	// Description describes the problem and a remedy.
 	Description string
 	// Reason is the stable id of the rule.
 	Reason string
 }
 
-// InvalidError says that a request is wrong, with everything that is wrong about it.
+// InvalidError means that a request is invalid, with all its problems.
 type InvalidError struct {
 	// Reason of the ErrorInfo. Empty means INVALID_SPEC.
 	Reason string
@@ -61,7 +61,7 @@ func (e *InvalidError) problem() *problem {
 	return &problem{Error: Error{Code: codes.InvalidArgument, Reason: cmp.Or(e.Reason, "INVALID_SPEC"), Message: message}, violations: e.Violations}
 }
 
-// Error is an error that already knows its status.
+// Error is an error that has its status.
 type Error struct {
 	Code    codes.Code
 	Reason  string

@@ -22,13 +22,13 @@ import (
 const backendRetry = time.Second
 
 var (
-	// admissionDenial is how the API server begins a refusal by a webhook or a policy, whatever its HTTP status.
+	// admissionDenial matches the API server's message about a refusal by a webhook or a policy, with any HTTP status.
 	admissionDenial = regexp.MustCompile(`^admission webhook ".*" denied the request|is forbidden: ValidatingAdmissionPolicy '.*' with binding '.*' denied request`)
-	// failedWebhook is what it says of a webhook that does not answer.
+	// failedWebhook matches its message about a webhook that does not answer.
 	failedWebhook = regexp.MustCompile(`failed calling webhook "[^"]*"`)
 )
 
-// kubernetesProblem translates what the API server says; nil when err is not its word.
+// kubernetesProblem translates errors of the API server; nil for any other err.
 func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one case per row
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
@@ -72,7 +72,7 @@ func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one ca
 		p.Code, p.Reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
 		if webhook := failedWebhook.FindString(st.Message); webhook != "" {
-			p.Message = "Kubernetes has " + webhook // what follows has addresses
+			p.Message = "Kubernetes has " + webhook // the rest contains addresses
 		}
 	case apierrors.IsBadRequest(err), st.Code == http.StatusUnprocessableEntity, st.Code == http.StatusUnsupportedMediaType:
 		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
@@ -108,7 +108,7 @@ func causes(d *metav1.StatusDetails) []Violation {
 	return all
 }
 
-// brokenRule is what a CRD says of one rule among those that share an expression. Then the cause has the field that they have in common.
+// brokenRule matches a CRD's message about one rule among those that share an expression. The cause has their common field then.
 var brokenRule = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)
 
 func resourceInfo(d *metav1.StatusDetails) *errdetails.ResourceInfo {
@@ -126,7 +126,7 @@ func resourceInfo(d *metav1.StatusDetails) *errdetails.ResourceInfo {
 func networkProblem(err error) *problem {
 	var opErr *net.OpError
 	var dnsErr *net.DNSError
-	var urlErr *url.Error // what net/http says when there was no answer
+	var urlErr *url.Error // net/http's error without an answer
 	if errors.As(err, &opErr) || errors.As(err, &dnsErr) || errors.As(err, &urlErr) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) {
 		return &problem{Error: Error{Code: codes.Unavailable, Reason: "BACKEND_UNAVAILABLE", Message: "the Kubernetes API server cannot be reached", RetryAfter: backendRetry}}

@@ -18,20 +18,20 @@ import (
 // Domain is the ErrorInfo domain of every error of the gateway.
 const Domain = "raygate.io"
 
-// A status travels in HTTP/2 headers, twice: as text, and with the details in base64. Clients built on gRPC's C core, as in Python, begin to
-// refuse headers at 8 KiB, and then the user sees a broken connection instead of the problem. So text and details are bounded; the
-// text says how many violations there are.
+// A status is sent in HTTP/2 headers, twice: as text, and with the details in base64. Clients based on gRPC's C core, as in Python, begin
+// to refuse headers at 8 KiB; the user then sees a broken connection instead of the problem. Text and details are therefore limited, and
+// the text has the number of violations.
 const (
 	maxMessage     = 1 << 10
 	maxDescription = 512
 	maxViolations  = 4 << 10 // bytes of all of them
 )
 
-// Row says what one error means.
+// Row is the meaning of one error.
 type Row struct {
 	// Err is found with errors.Is.
 	Err error
-	// Code and Reason are what the client gets.
+	// Code and Reason are those of the client's status.
 	Code   codes.Code
 	Reason string
 	// Field is the request field at fault, if one is.
@@ -43,7 +43,7 @@ type Row struct {
 // Table translates errors.
 type Table struct{ rows []Row }
 
-// NewTable returns a table of the errors that this package knows and of rows, which are looked at first.
+// NewTable returns a table of the errors of this package and of rows, which have precedence.
 func NewTable(rows ...Row) *Table {
 	return &Table{rows: append(rows, builtin...)}
 }
@@ -53,8 +53,8 @@ var builtin = []Row{
 	{Err: context.DeadlineExceeded, Code: codes.DeadlineExceeded, Reason: "DEADLINE_EXCEEDED"},
 }
 
-// Status returns the status for err; nil for nil. The request id goes into the details, and into the text when the error is a bug of
-// ours, whose own text is not shown: masked is then true, and the caller should log err.
+// Status returns the status for err; nil for nil. The request id is part of the details. If the error is a bug of the gateway, the id is
+// also in the text, the error's own text is hidden, masked is true, and the caller should log err.
 func (t *Table) Status(err error, requestID string) (st *status.Status, masked bool) {
 	if err == nil {
 		return nil, false

@@ -30,7 +30,8 @@ func (s *cronJobServer) DiagnoseCronJob(ctx context.Context, req *raygatev2.Diag
 	return &raygatev2.DiagnoseCronJobResponse{Ready: ready, Findings: findings}, err
 }
 
-// TriggerCronJob implements raygatev2.CronJobServiceServer. The template is taken as it is stored, with fields that this gateway does not know.
+// TriggerCronJob implements raygatev2.CronJobServiceServer. It uses the template as stored, including fields that this gateway does not
+// have.
 func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.TriggerCronJobRequest) (*raygatev2.TriggerCronJobResponse, error) {
 	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
 	if err != nil {

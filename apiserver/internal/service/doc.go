@@ -1,3 +1,4 @@
-// Package service has what is particular to each kind, and registers its gRPC service: the standard methods go to package resource, by their names.
-// So a kind is a [resource.Kind] here, and no method of it is written again. Methods return plain errors; an interceptor makes statuses of them.
+// Package service has the particular parts of each kind, and registers its gRPC service: package resource implements the standard methods,
+// by their names. A kind is a [resource.Kind] here, and none of its standard methods is repeated. Methods return plain errors; an
+// interceptor converts them to statuses.
 package service

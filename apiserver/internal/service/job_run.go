@@ -41,7 +41,7 @@ func (s *jobServer) DiagnoseJob(ctx context.Context, req *raygatev2.DiagnoseJobR
 	return &raygatev2.DiagnoseJobResponse{Ready: ready, Findings: findings}, err
 }
 
-// awaitRecord is how often it is looked whether a job that is followed has been submitted.
+// awaitRecord is the interval of checks whether a followed job has been submitted.
 const awaitRecord = time.Second
 
 // attempt is the present attempt of a RayJob: the Ray job and where it runs.
@@ -59,7 +59,7 @@ func attemptOf(item *store.Item) attempt {
 	}
 }
 
-// begun says why there is no Ray job to speak of.
+// begun returns the reason why there is no Ray job yet.
 func (a attempt) begun() error {
 	switch {
 	case a.state.IsTerminal() && (a.id == "" || a.cluster == ""), a.state != rayv1.JobDeploymentStatusRunning && !a.state.IsTerminal():
@@ -78,7 +78,7 @@ func (a attempt) notStarted() error {
 	return wrongState("JOB_NOT_STARTED", "the job of RayJob %s has not started: the state is %q %s; wait for ready, or see :diagnose", a.item.Name, a.state, a.item.At("status.message").Str)
 }
 
-// lost says why Ray does not know the job.
+// lost returns the reason why Ray does not have the job.
 func (a attempt) lost() error {
 	if a.ray == rayv1.JobStatusNew {
 		return a.notStarted()
@@ -159,7 +159,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	}})
 }
 
-// driverLog sends what the entrypoint writes. A job that runs and is followed may not have been submitted yet; that is waited for.
+// driverLog sends the output of the entrypoint. A followed job that runs may not have been submitted yet; driverLog waits for that.
 func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
 	if err := a.begun(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *l
 	}
 }
 
-// endOf is the end of a job as the RayJob has it: the cluster may be deleted as soon as the operator knows.
+// endOf is the end of a job in the status of the RayJob: the cluster may be deleted as soon as the operator has recorded it.
 func (s *jobServer) endOf(ctx context.Context, a attempt) *dashboard.Job {
 	item, err := s.Find(ctx, a.item.Namespace, a.item.Name)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *jobServer) endOf(ctx context.Context, a attempt) *dashboard.Job {
 	return nil
 }
 
-// submitterLog sends what the container writes that hands the job to Ray, as Kubernetes gives it to the caller.
+// submitterLog sends the output of the container that submits the job to Ray, as Kubernetes returns it to the caller.
 func (s *jobServer) submitterLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
 	container, selector := "", labels.Set{"batch.kubernetes.io/job-name": a.item.Name}
 	switch mode := rayv1.JobSubmissionMode(a.item.At("spec.submissionMode").Str); mode {

@@ -69,7 +69,7 @@ var (
 	}
 )
 
-// clusterState says where a cluster is on the way to ready.
+// clusterState describes the progress of a cluster towards ready.
 func clusterState(item *store.Item) string {
 	if !resource.Observed(item) {
 		return "the operator has not yet seen the present spec"
@@ -93,7 +93,7 @@ func jobIs(want rayv1.JobDeploymentStatus) func(*store.Item) resource.Progress {
 	}
 }
 
-// byCondition is the state in which a condition is true, for the present generation of the spec.
+// byCondition is the state in which a condition is true for the current generation of the spec.
 func byCondition(name string) func(*store.Item) resource.Progress {
 	return func(item *store.Item) resource.Progress {
 		status, reason, message := resource.ConditionOf(item, name)
@@ -104,7 +104,8 @@ func byCondition(name string) func(*store.Item) resource.Progress {
 	}
 }
 
-// serviceReady is that a service serves requests and its status is about the present spec. Only a person helps one that was given up.
+// serviceReady reports whether a service serves requests and its status is about the current spec. Only a user can repair one that was
+// given up.
 func serviceReady(item *store.Item) resource.Progress {
 	p := byCondition(rayv1.RayServiceReady)(item)
 	if p.Done {
@@ -121,7 +122,7 @@ func serviceReady(item *store.Item) resource.Progress {
 	return p
 }
 
-// serviceSuspended is that nothing runs and nothing will. The operator does not look at changes of the spec of a service that is suspended, so the
+// serviceSuspended reports that nothing runs and nothing will. The operator ignores changes of the spec of a suspended service, so the
 // generation of the condition does not count.
 func serviceSuspended(item *store.Item) resource.Progress {
 	p := resource.Progress{Now: "spec.suspend is not true"}

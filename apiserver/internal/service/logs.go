@@ -12,18 +12,20 @@ import (
 )
 
 const (
-	// maxPart bounds one message of a log, and logRoom is what a log that is being sent holds: some parts on their way, and the buffers of both sides.
+	// maxPart is the largest message of a log. logRoom is the memory of a log that is being sent: some parts in transit, and the buffers of
+	// both sides.
 	maxPart = 32 << 10
 	logRoom = 192 << 10
-	// patience is how many attempts in a row to read a log may fail: some five minutes of one that is followed, a second of another.
+	// patience is the number of consecutive attempts to read a followed log that may fail, some five minutes; shortPatience that of another
+	// log, a second.
 	patience, shortPatience = 25, 2
 	// rayLogLimit is how much of a log Ray returns at once; of a longer one it is the end, with a note on top.
 	rayLogLimit = 16 << 20
-	// maxMark is how much of the end of what Ray returned marks that place in the whole log.
+	// maxMark is the length of the end of Ray's answer that marks that position in the whole log.
 	maxMark = 4 << 10
 )
 
-// logQuery is what requests for logs have in common.
+// logQuery is the common part of requests for logs.
 type logQuery struct {
 	follow bool
 	tail   *int32
@@ -47,14 +49,14 @@ type logSender struct {
 	send func(data []byte, next int64) error
 	// allowed returns an error once the caller has lost the right to the log. Nil means that the right is not checked.
 	allowed func() error
-	// skip and lines are how many bytes and then lines are left out, next is the offset behind what was sent.
+	// skip and lines are the numbers of bytes and then of lines to leave out; next is the offset after the sent part.
 	skip, next int64
 	lines      int
-	// lost means that the offset is not known.
+	// lost means that the offset is unknown.
 	lost bool
 }
 
-// from makes the log begin at an offset of what is written from now on.
+// from makes the log begin at an offset of the text that follows.
 func (s *logSender) from(offset int64) { s.skip, s.next = offset, offset }
 
 // Write implements io.Writer.
@@ -156,8 +158,8 @@ func (l *rayLog) whole(ctx context.Context, final bool) error {
 	return l.follow(ctx, end.mark(l.out, failing{errEnough}))
 }
 
-// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it need not hold
-// the log.
+// tail sends the last lines of a log, and its rest if the job is followed. It reads the log twice, first to count the lines, so that it
+// does not store the log.
 func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 	var counted lineCount
 	if _, err := l.copy(ctx, &counted); err != nil {
@@ -177,7 +179,7 @@ func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 	return l.follow(ctx, out)
 }
 
-// copy copies what Ray returns of a log.
+// copy copies Ray's answer for a log.
 func (l *rayLog) copy(ctx context.Context, to io.Writer) (int64, error) {
 	log, err := l.client.JobLogs(ctx, l.id)
 	if err != nil {
@@ -187,7 +189,7 @@ func (l *rayLog) copy(ctx context.Context, to io.Writer) (int64, error) {
 	return io.Copy(to, log)
 }
 
-// lineCount counts lines; one that has no end yet counts.
+// lineCount counts lines, including an incomplete last line.
 type lineCount struct {
 	n    int64
 	ends int
@@ -225,13 +227,13 @@ func (e *logEnd) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// mark marks the end of what Ray returned of a log.
+// mark marks the end of Ray's answer for a log.
 func (e *logEnd) mark(before, after io.Writer) *mark {
 	return &mark{text: string(e.text), from: e.n - maxMark, before: before, after: after}
 }
 
-// mark writes what comes before the end of a text to one writer and the rest to another. The text is looked for from an offset on, so that the like of
-// it further up is not taken for it.
+// mark writes the part before the end of a text to one writer and the rest to another. It searches the text from an offset, so that an
+// earlier equal text does not match.
 type mark struct {
 	text          string
 	from, n       int64
@@ -270,15 +272,16 @@ type failing struct{ error }
 // Write implements io.Writer.
 func (f failing) Write([]byte) (int, error) { return 0, f.error }
 
-// reopened is a dashboard that is opened anew for each call: while a log is followed rights end, tokens change and clusters go.
+// reopened is a dashboard that is opened again for each call: while a log is followed, rights may be revoked, tokens change and clusters
+// are deleted.
 type reopened struct {
 	dashboard.Client
 	open func(context.Context) (dashboard.Client, error)
-	// ended is how the job ended, as far as that is known without the dashboard. Nil means that it is not.
+	// ended is the end of the job, as far as it is known without the dashboard. Nil means unknown.
 	ended func() *dashboard.Job
 }
 
-// GetJob implements dashboard.Client. A log that is followed asks for the job again and again, and holds none of the answers.
+// GetJob implements dashboard.Client. Following a log requests the job repeatedly, and keeps none of the answers.
 func (r reopened) GetJob(ctx context.Context, id string) (*dashboard.Job, error) {
 	defer edge.Shrink(ctx, logRoom)
 	c, err := r.open(ctx)

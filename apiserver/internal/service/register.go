@@ -20,7 +20,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// standardOf returns the methods that every kind has, by name. noun is what the protos call the kind, such as Cluster.
+// standardOf returns the methods that every kind has, by name. noun is the name of the kind in the protos, such as Cluster.
 func standardOf(noun string) map[string]method {
 	return map[string]method{
 		"Create" + noun:          unary((*resource.Resource).Create),
@@ -71,9 +71,10 @@ var watch = method{fits[resource.WatchRequest], func(ctx context.Context, r *res
 	return r.Watch(ctx, req.(resource.WatchRequest), resp, send)
 }}
 
-// Register registers the service of a kind. Standard methods are those of r, all others are those of special, which implements the generated
-// interface of the service; of its standard methods none is called, so that it may embed the Unimplemented server. It is nil for a service that
-// has no others. A method without an implementation, or one whose request lacks a field that the standard method has, is a panic.
+// Register registers the service of a kind. Standard methods are those of r, all others are those of special, which implements the
+// generated interface of the service. Its own standard methods are never called, so that it may embed the Unimplemented server. It is nil
+// for a service without other methods. A method without an implementation, or one whose request lacks a field that the standard method has,
+// is a panic.
 func Register(server grpc.ServiceRegistrar, r *resource.Resource, special any) {
 	desc := *r.Service
 	desc.Methods, desc.Streams = nil, nil

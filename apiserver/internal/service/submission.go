@@ -49,7 +49,7 @@ func (o Dashboards) Open(ctx context.Context, cluster types.NamespacedName, clus
 	return d, c, err
 }
 
-// maxSubmissionID is the longest id of a submission in bytes, far beyond those in use.
+// maxSubmissionID is the longest id of a submission in bytes, far above those in use.
 const maxSubmissionID = 512
 
 // CheckSubmissionID refuses an id that cannot be part of a path.
@@ -60,8 +60,8 @@ func CheckSubmissionID(field, id string) error {
 	return nil
 }
 
-// CompleteSubmissionID checks the id that a client wants for a new submission, or generates one: with an id, a submission whose answer is lost can be
-// looked for.
+// CompleteSubmissionID checks the id that a client wants for a new submission, or generates one. With an id, a client can find a submission
+// whose answer was lost.
 func CompleteSubmissionID(field string, id *string) error {
 	if *id == "" {
 		*id = "raysubmit_" + rand.String(16)
@@ -142,8 +142,8 @@ func (s *submissionServer) GetSubmission(ctx context.Context, req *raygatev2.Get
 	return &raygatev2.GetSubmissionResponse{Submission: submissionFromRay(job)}, nil
 }
 
-// ListSubmissions implements raygatev2.SubmissionServiceServer. Ray gives them all at once; a page begins behind the last one of the page before,
-// and is shorter than asked for where it would have too many bytes.
+// ListSubmissions implements raygatev2.SubmissionServiceServer. Ray returns them all at once. A page begins after the last one of the
+// previous page, and is shorter than requested if it would have too many bytes.
 func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.ListSubmissionsRequest) (*raygatev2.ListSubmissionsResponse, error) {
 	size := int(req.GetPageSize())
 	if size < 0 {
@@ -195,7 +195,8 @@ func pageOf(jobs []dashboard.Job) (n int, bytes int64) {
 	return len(jobs), bytes
 }
 
-// sizeOf is about how many bytes a job takes in an answer: a value of a runtime environment has two bytes of JSON and takes a hundred as a message.
+// sizeOf is the approximate size of a job in an answer: a value of a runtime environment has two bytes of JSON and takes a hundred as a
+// message.
 func sizeOf(j *dashboard.Job) int64 {
 	const value = 128
 	size := 512 + len(j.Message) + len(j.Entrypoint) + len(j.RuntimeEnv) + value*len(j.Metadata)
@@ -226,7 +227,7 @@ func (s *submissionServer) StopSubmission(ctx context.Context, req *raygatev2.St
 	return &raygatev2.StopSubmissionResponse{Submission: submissionFromRay(job)}, nil
 }
 
-// stop asks Ray to stop a job that has not ended.
+// stop requests the stop of a job that has not ended.
 func stop(ctx context.Context, c dashboard.Client, id string) error {
 	stopped, err := c.StopJob(ctx, id)
 	if err == nil && !stopped {
@@ -281,7 +282,7 @@ func (s *submissionServer) GetSubmissionLogs(req *raygatev2.GetSubmissionLogsReq
 	return dashboardproxy.Status(ctx, req.GetCluster(), driverLog(ctx, c, req.GetSubmissionId(), q, out))
 }
 
-// submissionToRay reads what a client wants to submit. What only Ray can know is ignored.
+// submissionToRay reads a submission of a client. It ignores fields that only Ray can set.
 func submissionToRay(in *raygatev2.Submission) (dashboard.Submission, error) {
 	out := dashboard.Submission{
 		Entrypoint: in.GetEntrypoint(), SubmissionID: in.GetSubmissionId(), Metadata: in.GetMetadata(), EntrypointNumCPUs: in.GetEntrypointNumCpus(),
@@ -328,7 +329,7 @@ func timestamp(t time.Time) *timestamppb.Timestamp {
 	return &timestamppb.Timestamp{Seconds: t.Unix()}
 }
 
-// place is where a job stands in a list: the newest first.
+// place is the position of a job in a list: the newest first.
 type place struct {
 	Started int64  `json:"s"` // in milliseconds since 1970
 	ID      string `json:"i"`

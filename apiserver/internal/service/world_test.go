@@ -306,7 +306,7 @@ type query struct {
 	Offset    int64
 }
 
-// readLog reads a whole log, by gRPC or REST; next is the last offset, which only gRPC tells.
+// readLog reads a whole log, by gRPC or REST; next is the last offset, which only gRPC returns.
 type readLog func(t *testing.T, w *world, q query) (text string, next int64, err error)
 
 func byGRPC(t *testing.T, w *world, q query) (text string, next int64, err error) {

@@ -48,14 +48,15 @@ type watchCache struct {
 	synced   bool
 	version  uint64 // newest resourceVersion seen
 	log      []change
-	logBytes int           // what log holds beside items
+	logBytes int           // bytes of the log besides items
 	first    uint64        // number of log[0] since the start
 	since    uint64        // every change after this resourceVersion is in log
 	moved    chan struct{} // closed and replaced when version grows
-	// lastContact is the last time the API server answered or sent something, at first when the cache was made; lost says that a request after it failed.
+	// lastContact is the last time the API server answered or sent something, initially the creation time of the cache; lost means that a
+	// later request failed.
 	lastContact time.Time
 	lost        bool
-	// absent is set while the API server does not know the kind.
+	// absent is set while the API server does not have the kind.
 	absent bool
 	// refused is the error of Kubernetes while the gateway itself may not read; nil while it may.
 	refused error
@@ -81,7 +82,7 @@ func (ch *change) size() int {
 	return overhead + len(ch.prev.raw)
 }
 
-// held returns the bytes that the owner of a change keeps if nothing else does.
+// held returns the bytes that a change keeps in memory if nothing else refers to its objects.
 func (ch *change) held() int {
 	if ch.next == nil {
 		return ch.size()

@@ -25,7 +25,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// A store keeps any kind; its tests use ConfigMaps, which need no types of ours.
+// A store works with any kind; its tests use ConfigMaps, which need no types of this project.
 var configMaps = Kind{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Resource: "configmaps", State: "data.state"}
 
 func configMap(namespace, name string, rv int, labels ...string) *Item {
@@ -312,7 +312,7 @@ func TestWatchHeartbeatChecksRights(t *testing.T) {
 	}
 }
 
-// What was just written here is among the present objects of a watch, though the upstream watch has not brought it yet.
+// The initial objects of a watch include own writes that the upstream watch has not delivered yet.
 func TestWatchBeginsWithPendingWrites(t *testing.T) {
 	s := newTestStore(t, Options{FreshWait: 5 * time.Second})
 	item := configMap("a", "1", 120)

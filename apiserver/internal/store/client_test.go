@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// What users run behind the Service proxy may answer without an end. It is cut off.
+// An endless answer of a user's program behind the Service proxy is cut off.
 func TestEndlessAnswerOfAProxy(t *testing.T) {
 	for _, code := range []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -48,7 +48,7 @@ func TestEndlessAnswerOfAProxy(t *testing.T) {
 	}
 }
 
-// What is read of the API server for a caller counts for that caller, but for logs.
+// Answers of the API server count against the caller that they are read for, except for logs.
 func TestAnswersCount(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

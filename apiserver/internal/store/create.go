@@ -18,8 +18,8 @@ type CreateOptions struct {
 	WriteOptions
 }
 
-// Create writes a new object with the caller's credentials and returns it as stored. The Store owns obj from then on.
-// Fields that only the API server sets (uid, versions, times, status) are ignored, so that an object read elsewhere can be created as it is.
+// Create writes a new object with the caller's credentials and returns it as stored. The Store owns obj after the call. Fields that only
+// the API server sets (uid, versions, times, status) are ignored, so that an object read elsewhere can be created unchanged.
 func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item, error) {
 	s.clearServerOwned(obj)
 	obj.SetUID("")
@@ -60,7 +60,7 @@ func (s *Store) Create(ctx context.Context, obj *Object, o CreateOptions) (*Item
 	return nil, err
 }
 
-// begin waits until no other create of the same request is under way. done says that this one is not any more.
+// begin waits until no other create of the same request is in progress. done ends this one.
 func (s *Store) begin(ctx context.Context, k requestKey) (done func(), err error) {
 	own := make(chan struct{})
 	for {
@@ -76,8 +76,8 @@ func (s *Store) begin(ctx context.Context, k requestKey) (done func(), err error
 	}
 }
 
-// earlier looks in the cache for an object that the request made before, under whatever name, and among the writes
-// that have not come back to the cache.
+// earlier searches for an object that an earlier attempt of the request created, under any name, in the cache and among the writes that
+// have not reached the cache.
 func (s *Store) earlier(ctx context.Context, k requestKey, hash string) (*Item, error) {
 	key, ok := s.pending.requested(k) // first: an entry leaves here only once the cache has it
 	if !ok {
@@ -116,8 +116,8 @@ func (s *Store) post(ctx context.Context, obj *Object, o WriteOptions) (*Item, e
 		VersionedParams(&metav1.CreateOptions{DryRun: o.dryRun(), FieldManager: FieldManager, FieldValidation: o.fieldValidation()}, metav1.ParameterCodec), obj, o)
 }
 
-// annotate sets the annotations of this package, or removes them when empty: a copy of an object is not the object that the request made. That of
-// kubectl goes.
+// annotate sets the annotations of this package. Empty values remove them, because a copy of an object must not have the request of its
+// original. It also removes kubectl's annotation.
 func annotate(obj *Object, id, hash string) {
 	own := map[string]string{AnnotationRequestID: id, AnnotationRequestHash: hash, lastAppliedAnnotation: ""}
 	all := labels.Merge(obj.GetAnnotations(), own)

@@ -80,7 +80,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// appendMembers appends object with each value replaced by what edit returns for it; an empty text leaves the member out.
+// appendMembers appends object with each value replaced by the result of edit; an empty text leaves the member out.
 func appendMembers(dst []byte, object gjson.Result, edit func(key, value gjson.Result) string) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -160,8 +160,8 @@ func NewScheme(kinds ...schema.GroupVersionKind) *runtime.Scheme {
 	return scheme
 }
 
-// parseVersion reads a resourceVersion as the number it is: since Kubernetes 1.35 clients may compare them. Anything else counts as zero,
-// that is older than everything.
+// parseVersion parses a resourceVersion as a number: since Kubernetes 1.35 clients may compare them. Other texts count as zero, which is
+// older than all others.
 func parseVersion(rv string) uint64 {
 	n, err := strconv.ParseUint(rv, 10, 64)
 	if err != nil {

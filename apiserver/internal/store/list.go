@@ -15,7 +15,7 @@ import (
 const (
 	DefaultPageSize = 100
 	MaxPageSize     = 1000
-	// MaxPageBytes is how many bytes of objects a page has: below what gRPC clients take by default, also with an object more.
+	// MaxPageBytes is the size of the objects of a page in bytes: below the default limit of gRPC clients, even with one more object.
 	MaxPageBytes = 2 << 20
 )
 
@@ -49,7 +49,7 @@ type ListOptions struct {
 	PageSize int
 	// PageToken continues an earlier List with the same options. Empty means from the start.
 	PageToken string
-	// View is the form in which the caller will show the objects; pages of one list do not change it.
+	// View is the form in which the caller will return the objects; pages of one list do not change it.
 	View string
 	// OrderBy from ParseOrder. The zero value is namespace, name.
 	OrderBy Order

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pendingWrites are the writes of this gateway that the watch has not delivered yet. Reads lay them over the cache, so that clients see their own writes
-// without waiting.
+// pendingWrites are the writes of this gateway that the watch has not delivered yet. Reads apply them on top of the cache, so that clients
+// see their own writes without waiting.
 type pendingWrites struct {
 	mu       sync.Mutex
 	byKey    map[types.NamespacedName]*pendingWrite

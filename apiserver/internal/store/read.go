@@ -12,8 +12,8 @@ import (
 
 // ReadOptions of Get, List and Watch.
 type ReadOptions struct {
-	// MinVersion is a resourceVersion that the answer must not be older than. Empty means that any will do, but for what
-	// was written through this gateway.
+	// MinVersion is the resourceVersion that the answer must have at least reached. Empty means any, but at least that of writes through
+	// this gateway.
 	MinVersion string
 }
 
@@ -93,7 +93,7 @@ func (s *Store) snapshot(ctx context.Context, namespace string, o ReadOptions) (
 	return items, strconv.FormatUint(s.cache.version, 10), nil
 }
 
-// await waits, no longer than FreshWait, until ok, asked after every change with the lock held, says so.
+// await waits up to FreshWait until ok returns true. It calls ok after every change with the lock held.
 func (s *Store) await(ctx context.Context, ok func() bool) bool {
 	var late <-chan time.Time
 	for {

@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Annotations that make a create repeatable. They live on the object, so that the promise outlives this process and holds
-// across replicas.
+// Annotations that make a create idempotent. They are stored on the object, so that this works across restarts and replicas.
 const (
-	// AnnotationRequestID holds the request_id of the create that made the object.
+	// AnnotationRequestID has the request_id of the create that made the object.
 	AnnotationRequestID = "raygate.io/request-id"
-	// AnnotationRequestHash holds a hash of what that create asked for.
+	// AnnotationRequestHash has a hash of the body of that create.
 	AnnotationRequestHash = "raygate.io/request-hash"
 )
 
@@ -32,7 +31,7 @@ func requestKeyOf(obj metav1.Object) (requestKey, bool) {
 	return requestKey{namespace: obj.GetNamespace(), id: id}, id != ""
 }
 
-// bodyHash hashes what the client asked for. The caller has removed what the server owns.
+// bodyHash hashes the body of the client. The caller has removed the fields that the server owns.
 func bodyHash(obj any) (string, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {

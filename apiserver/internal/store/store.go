@@ -22,33 +22,33 @@ import (
 )
 
 const (
-	// defaultFreshWait is how long a read waits for the cache before it asks the API server.
+	// defaultFreshWait is how long a read waits for the cache before it reads from the API server.
 	defaultFreshWait = 500 * time.Millisecond
-	// defaultHeartbeat is how often an idle watch says that it lives.
+	// defaultHeartbeat is the interval of heartbeats of an idle watch.
 	defaultHeartbeat = 20 * time.Second
 )
 
-// Options of a Store. The zero value of each field is usable unless it says otherwise.
+// Options of a Store. The zero value of each field is usable unless its comment excludes that.
 type Options struct {
 	// Reader lists and watches with the gateway's own credentials. Its scheme is NewScheme's. Required.
 	Reader rest.Interface
-	// Namespace is the one whose objects are cached. Empty means all.
+	// Namespace is the namespace whose objects are cached. Empty means all.
 	Namespace string
-	// Selector chooses by labels what is cached. Empty means everything.
+	// Selector selects the cached objects by labels. Empty means all.
 	Selector string
 	// Writer sends requests with the credentials found in the request's context. Required.
 	Writer rest.Interface
-	// Tokens are those of pages. Nil means some that end with the process.
+	// Tokens are the page tokens. Nil means tokens that end with the process.
 	Tokens *Tokens
-	// LogLength is how many changes are kept for watchers, LogBytes how many bytes of replaced objects, and of writes that the watch has not brought yet. Zero
-	// means 4096 and 64 MiB.
+	// LogLength is the number of changes kept for watchers. LogBytes is the size of replaced objects, and of writes that the watch has not
+	// delivered yet. Zero means 4096 and 64 MiB.
 	LogLength int
 	LogBytes  int
 	// FreshWait bounds how long a read waits for a version. Zero means 0.5 s.
 	FreshWait time.Duration
 	// Heartbeat is the longest silence of a watch. Zero means 20 s.
 	Heartbeat time.Duration
-	// Views keeps encoded forms of objects, for all Stores of the process. Nil means one of its own.
+	// Views caches encoded forms of objects, for all Stores of the process. Nil means a separate cache.
 	Views *document.Cache
 	// Clock is for tests. Nil means the real one.
 	Clock clock.WithTicker
@@ -138,29 +138,29 @@ func (s *Store) Age() time.Duration { return s.cache.age() }
 
 // Errors of a Store. Those of the API server are returned wrapped.
 var (
-	// ErrPageToken says that a page token was not made by this gateway or belongs to another query.
+	// ErrPageToken means that a page token was not made by this gateway or belongs to another query.
 	ErrPageToken = errors.New("page_token is not one of this query: repeat the list without it")
-	// ErrPageTokenExpired says that a page token is older than it may be.
+	// ErrPageTokenExpired means that a page token has expired.
 	ErrPageTokenExpired = errors.New("page_token has expired: repeat the list without it")
-	// ErrRequestIDReused says that the request_id belongs to an earlier create with another body.
+	// ErrRequestIDReused means that the request_id belongs to an earlier create with another body.
 	ErrRequestIDReused = errors.New("request_id was used before with another body: use a new request_id for a new object")
-	// ErrResumeToken says that a watch resume token cannot be read.
+	// ErrResumeToken means that a watch resume token cannot be read.
 	ErrResumeToken = errors.New("resume_token is not one that a watch returned")
-	// ErrSlowWatcher says that a watch client fell further behind than the gateway remembers.
+	// ErrSlowWatcher means that a watch client fell further behind than the log of changes reaches.
 	ErrSlowWatcher = errors.New("the client reads more slowly than objects change: resume with the last resume_token")
-	// ErrVersionRequired says that a replace carries neither a resourceVersion nor allow_overwrite.
+	// ErrVersionRequired means that a replace has neither a resourceVersion nor allow_overwrite.
 	ErrVersionRequired = errors.New("metadata.resourceVersion is required to replace an object: send the one you read, or set allow_overwrite")
-	// ErrNotSynced says that the gateway has not yet read the objects from the API server.
+	// ErrNotSynced means that the gateway has not yet read the objects from the API server.
 	ErrNotSynced = errors.New("the gateway has not finished reading from the Kubernetes API server")
-	// ErrNotServed says that the API server does not have the kind.
+	// ErrNotServed means that the API server does not have the kind.
 	ErrNotServed = errors.New("the CustomResourceDefinition of this kind is not installed")
-	// ErrFutureVersion says that a client wants to see a version that the API server has not reached.
+	// ErrFutureVersion means that a client requires a version that the API server has not reached.
 	ErrFutureVersion = errors.New("x-min-resource-version is newer than anything the Kubernetes API server has: send a resourceVersion that you read")
-	// ErrBehind says that the cache has not reached a version that a client wants to see.
+	// ErrBehind means that the cache has not reached a version that a client requires.
 	ErrBehind = errors.New("the gateway has not yet seen the version asked for by x-min-resource-version")
 )
 
-// Object is what is written: the JSON tree of an object, which the Store owns from then on.
+// Object is the JSON tree of an object to write. The Store owns it after the call.
 type Object = unstructured.Unstructured
 
 // Kind describes one resource to a Store.
@@ -169,8 +169,8 @@ type Kind struct {
 	GroupVersionKind schema.GroupVersionKind
 	// Resource is the plural name in request paths, for example rayclusters.
 	Resource string
-	// State is the path of the text that order_by=state sorts by and that filters know as state, in gjson's syntax. Empty means that the kind
-	// has no state.
+	// State is the path, in gjson's syntax, of the text for order_by=state and for state in filters. Empty means that the kind has no
+	// state.
 	State string
 	// MaxNameLength bounds names made from generateName. Zero means 63.
 	MaxNameLength int

@@ -17,11 +17,11 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// pageTokenLife is how long a page token is good for. Lists are live, so a token holds nothing on the server; the limit keeps old
-// tokens from being taken for bookmarks.
+// pageTokenLife is the lifetime of a page token. Lists are live, so a token needs no state on the server; the limit prevents the use of old
+// tokens as bookmarks.
 const pageTokenLife = time.Hour
 
-// pageCursor is the last item of a page: its values in the order asked for, then its key.
+// pageCursor is the last item of a page: its values in the requested order, then its key.
 type pageCursor struct {
 	// Version of the first page.
 	Version   string   `json:"r,omitempty"`
@@ -36,8 +36,8 @@ type Tokens struct {
 	clock clock.PassiveClock
 }
 
-// NewTokens returns Tokens of keys that replicas share: the first seals, all open, so that a key can be replaced. Without any it makes one, so that tokens end
-// with the process. A nil clock means the real one.
+// NewTokens returns Tokens with keys that replicas share: the first seals, all open, so that a key can be replaced. Without keys it
+// generates one, so that tokens end with the process. A nil clock means the real one.
 func NewTokens(keys [][]byte, c clock.PassiveClock) Tokens {
 	if len(keys) == 0 {
 		keys = [][]byte{make([]byte, sha256.Size)}
@@ -54,7 +54,7 @@ func macOf(key, body []byte, query string) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// Seal returns the token of content, which JSON can hold, for a query.
+// Seal returns the token of content, which must be JSON-encodable, for a query.
 func (t Tokens) Seal(content any, query string) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(t.clock.Now().Add(pageTokenLife).Unix()))
 	text, _ := json.Marshal(content) // texts and numbers: cannot fail

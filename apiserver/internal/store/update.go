@@ -47,7 +47,7 @@ func (s *Store) Read(ctx context.Context, key types.NamespacedName) (*Item, erro
 	return ParseItem(raw)
 }
 
-// Version returns an object if what is known here, without asking, is just this version; nil if not.
+// Version returns an object if its known version, without a request, is exactly this one; nil if not.
 func (s *Store) Version(key types.NamespacedName, version string) *Item {
 	s.cache.mu.RLock()
 	item := s.cache.find(key)
@@ -61,8 +61,8 @@ func (s *Store) Version(key types.NamespacedName, version string) *Item {
 	return item
 }
 
-// Replace writes all of an object with the caller's credentials, once. obj carries the resourceVersion of old, the object it replaces.
-// Status and times are ignored; what makes a create repeatable stays.
+// Replace writes all of an object with the caller's credentials, once. obj has the resourceVersion of old, the object that it replaces.
+// Status and times are ignored; the annotations that make a create idempotent stay.
 func (s *Store) Replace(ctx context.Context, obj *Object, old *Item, o WriteOptions) (*Item, error) {
 	s.clearServerOwned(obj)
 	annotate(obj, old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash])
@@ -73,11 +73,11 @@ func (s *Store) Replace(ctx context.Context, obj *Object, old *Item, o WriteOpti
 // PatchOptions of Patch.
 type PatchOptions struct {
 	WriteOptions
-	// Type says how the patch is meant.
+	// Type is the type of the patch.
 	Type types.PatchType
 	// Manager of the fields. Empty means FieldManager.
 	Manager string
-	// Force takes fields from other managers; for server-side apply.
+	// Force takes over fields from other managers; for server-side apply.
 	Force bool
 }
 
@@ -94,7 +94,7 @@ func (s *Store) Patch(ctx context.Context, key types.NamespacedName, patch map[s
 		VersionedParams(options, metav1.ParameterCodec), &Object{Object: patch}, o.WriteOptions)
 }
 
-// write sends a request with obj as its body, remembers what it made for the readers to come, and returns that.
+// write sends a request with obj as its body, records the result for later readers, and returns it.
 func (s *Store) write(ctx context.Context, r *rest.Request, obj *Object, o WriteOptions) (*Item, error) {
 	body, err := json.Marshal(obj.Object)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Store) write(ctx context.Context, r *rest.Request, obj *Object, o Write
 	return item, nil
 }
 
-// clearServerOwned empties what a client may send but the API server sets.
+// clearServerOwned clears fields that a client may send but the API server sets.
 func (s *Store) clearServerOwned(obj *Object) {
 	obj.SetGroupVersionKind(s.kind.GroupVersionKind)
 	for _, field := range []string{"managedFields", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} {
@@ -134,8 +134,8 @@ type DeleteOptions struct {
 	WriteOptions
 }
 
-// Delete deletes an object with the caller's credentials. It returns the UID of the object, whose deletion has begun; finalizers
-// or foreground propagation may keep it for a while.
+// Delete deletes an object with the caller's credentials. It returns the UID of the object, whose deletion has begun; finalizers or
+// foreground propagation may delay its end.
 func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOptions) (types.UID, error) {
 	if o.Propagation == "" {
 		o.Propagation = metav1.DeletePropagationBackground
@@ -164,8 +164,8 @@ func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOp
 	return uidOf(raw), s.Record(key, raw)
 }
 
-// Record makes a write visible to later reads. answer is that of the API server: the object, or after a deletion a Status. Writes of this Store do so by
-// themselves.
+// Record makes a write visible to later reads. answer is the API server's: the object, or after a deletion a Status. Writes of this Store
+// record themselves.
 func (s *Store) Record(key types.NamespacedName, answer []byte) error {
 	if gjson.GetBytes(answer, "kind").Str == "Status" {
 		if uid := uidOf(answer); uid != "" {

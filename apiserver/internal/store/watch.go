@@ -41,21 +41,21 @@ type WatchOptions struct {
 	Selection
 	// ResumeToken continues an earlier watch. Empty means from now, after the present objects.
 	ResumeToken string
-	// SkipInitial leaves out the present objects when there is no ResumeToken.
+	// SkipInitial leaves out the existing objects if there is no ResumeToken.
 	SkipInitial bool
-	// OnHeartbeat is called before each heartbeat; an error ends the watch. It is where the caller's rights are looked at again. Nil does nothing.
+	// OnHeartbeat is called before each heartbeat; an error ends the watch. It checks the caller's rights again. Nil does nothing.
 	OnHeartbeat func() error
 }
 
-// watchBatch is how many changes are taken from the log with the lock held once, watchBatchBytes how many bytes of objects: a client that is slow keeps them
-// from being freed.
+// watchBatch is the number of changes that are read from the log with the lock held once, watchBatchBytes the bytes of their objects: a
+// slow client keeps them from being freed.
 const (
 	watchBatch      = 128
 	watchBatchBytes = 1 << 20
 )
 
-// Watch calls send for every event until ctx ends or send fails. All watchers read the same log, so that one that is slow costs nothing
-// but its own place in it; when the log has moved on past that place the watch ends with ErrSlowWatcher.
+// Watch calls send for every event until ctx ends or send fails. All watchers read the same log, so that a slow one only needs its position
+// in it. When the log has moved past that position, the watch ends with ErrSlowWatcher.
 func (s *Store) Watch(ctx context.Context, o WatchOptions, send func(Event) error) error {
 	w := &watcher{s: s, o: o, send: send}
 	if err := w.start(ctx); err != nil {
@@ -114,8 +114,8 @@ func (w *watcher) reach(ctx context.Context) (resume uint64, ahead bool, err err
 	return resume, ahead, w.s.Ready()
 }
 
-// sendInitial sends the present objects. Until all have been sent, tokens are those that start over, since a watch that resumed between them would lose the
-// rest.
+// sendInitial sends the existing objects. Until all have been sent, its tokens start over, because a watch that resumed between them would
+// lose the rest.
 func (w *watcher) sendInitial(ctx context.Context, items []*Item) error {
 	if w.o.ResumeToken != "" {
 		if err := w.send(Event{Type: Reset, Token: resumeToken(0)}); err != nil {
@@ -179,7 +179,7 @@ func (w *watcher) heartbeat() error {
 	return w.send(Event{Type: Heartbeat, Token: resumeToken(w.resume), Age: w.s.cache.age()})
 }
 
-// read takes the next changes from the log. It returns the version after them, and a channel that is closed when there are more.
+// read returns the next changes from the log, the version after them, and a channel that is closed when there are more.
 func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	c := w.s.cache
 	c.mu.RLock()
@@ -195,7 +195,7 @@ func (w *watcher) read() ([]change, uint64, <-chan struct{}, error) {
 	return slices.Clone(rest), version, moved, nil // and not a part of the log, all of which it would keep
 }
 
-// batchOf returns how many changes are taken at once, at least one if there is one.
+// batchOf returns the number of changes to read at once, at least one if there is one.
 func batchOf(log []change) int {
 	bytes := 0
 	for n := range log[:min(len(log), watchBatch)] {

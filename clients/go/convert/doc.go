@@ -4,6 +4,6 @@
 // [RayCluster], [RayJob], [RayService] and [RayCronJob] are typed; [Fill] and [Tree] do the same for any message and the JSON of its resource, for
 // programs that have no Go type of it. The gateway converts with this package, too.
 //
-// What the API server does not tell apart (an empty list and an absent one behind omitempty) comes back as absent. A test holds the fields of messages
-// and resources to each other.
+// Values that the API server treats as equal, such as an empty list and an absent one behind omitempty, are returned as absent. A test
+// compares the fields of the messages with those of the resources.
 package convert

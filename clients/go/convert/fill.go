@@ -20,14 +20,15 @@ func newOf[T any](pointer T) T {
 	return reflect.New(reflect.TypeOf(pointer).Elem()).Interface().(T)
 }
 
-// Fill writes the JSON of a resource into the message that mirrors it. Integers in tree are int64, as sigs.k8s.io/json and unstructured objects have
-// them. What is null, or has no field in the message, is left out; a value of another type than its field is an error that names the path.
+// Fill writes the JSON of a resource into the message that mirrors it. Integers in tree are int64, as in sigs.k8s.io/json and unstructured
+// objects. Fill ignores null and members without a field in the message. A value whose type differs from that of its field is an error that
+// names the path.
 func Fill(m proto.Message, tree map[string]any) error {
 	return filler{}.message(m.ProtoReflect(), tree)
 }
 
-// FillKnown is Fill for what is stored: a value of another type than its field is left out as well. The API server has checked it by a schema, which may
-// be newer than the message.
+// FillKnown is Fill for stored objects: it also ignores values of another type than their field. The API server has validated the object by
+// a schema that may be newer than the message.
 func FillKnown(m proto.Message, tree map[string]any) {
 	_ = filler{lenient: true}.message(m.ProtoReflect(), tree)
 }
@@ -159,7 +160,7 @@ func (f filler) one(m protoreflect.Message, value any) error {
 	return f.message(m, tree)
 }
 
-// integer takes 3 and 3.0, which are one to JSON.
+// integer accepts 3 and 3.0, which are equal in JSON.
 func integer(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
@@ -184,7 +185,7 @@ func mismatch(value any, want string) error {
 	return &fieldError{text: text + " is not " + want}
 }
 
-// within puts the name of what contains a value before its path.
+// within prepends the name of the containing field to the path of an error.
 func within(name string, err error) error {
 	e, ok := err.(*fieldError) //nolint:errorlint // made by mismatch and never wrapped
 	switch {

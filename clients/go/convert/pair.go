@@ -34,8 +34,8 @@ var (
 // Pair converts between a custom resource T and the message M that mirrors it.
 type Pair[T Object, M proto.Message] struct{ kind string }
 
-// Message returns the message of an object, with apiVersion and kind filled in; nil for nil. managedFields and selfLink are left out, as messages do
-// not have them. An error means that the object has no JSON, or a value that a message cannot hold, and names the field.
+// Message returns the message of an object, with apiVersion and kind filled in; nil for nil. It leaves out managedFields and selfLink,
+// which messages lack. An error means that the object has no JSON, or a value that a message cannot represent, and names the field.
 func (p Pair[T, M]) Message(object T) (M, error) {
 	var none M
 	if any(object) == any(*new(T)) {

@@ -235,7 +235,7 @@ func TestIntegersThatAStructCannotHold(t *testing.T) {
 	}
 }
 
-// What the API server stores may be newer than the messages.
+// An object that the API server stores may have fields that the messages lack.
 func TestFillKnownLeavesOutWhatItDoesNotKnow(t *testing.T) {
 	tree, err := kubedoc.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
 		"spec":{"rayVersion":7,"suspend":"perhaps","workerGroupSpecs":[{"groupName":"a","newest":true},"odd",{"replicas":3000000000}],"headGroupSpec":null},

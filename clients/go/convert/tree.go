@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Tree returns the JSON of a message as unstructured.Unstructured keeps it: what kubectl prints of the resource. Empty fields that Kubernetes wants to
-// see all the same, such as the message of a condition, are there; all others are left out when they are not set.
+// Tree returns the JSON of a message in the form of unstructured.Unstructured: what kubectl prints for the resource. It includes empty
+// fields that Kubernetes requires, such as the message of a condition; all other unset fields are left out.
 func Tree(m proto.Message) map[string]any { return treeOf(m.ProtoReflect()) }
 
 func treeOf(m protoreflect.Message) map[string]any {
@@ -28,7 +28,7 @@ func treeOf(m protoreflect.Message) map[string]any {
 	return tree
 }
 
-// always tells whether a field is shown when it is empty.
+// always reports whether a field is shown even when it is empty.
 func always(fd protoreflect.FieldDescriptor) bool {
 	if fd.HasPresence() || fd.Cardinality() == protoreflect.Repeated {
 		return false
@@ -100,7 +100,8 @@ func memberTree(value *structpb.Value) any {
 	return value.AsInterface()
 }
 
-// number gives integers the type that they have in unstructured objects. What JSON has no number for becomes text, which nobody takes for one.
+// number gives integers their type in unstructured objects. Values that JSON cannot represent as numbers become text, which no reader takes
+// for a number.
 func number(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return strconv.FormatFloat(f, 'g', -1, 64)

@@ -38,7 +38,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// What a message can hold and JSON cannot becomes text, which whoever reads it finds at its path.
+// Values that a message can hold and JSON cannot become text, so that a reader finds the problem at its path.
 func TestTreeOfWhatJSONDoesNotHave(t *testing.T) {
 	nan := &structpb.Struct{Fields: map[string]*structpb.Value{"spec": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"terminationGracePeriodSeconds": structpb.NewNumberValue(math.NaN()),

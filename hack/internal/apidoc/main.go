@@ -30,10 +30,10 @@ func main() {
 	})
 }
 
-// reference is what the page shows.
+// reference is the content of the page.
 type reference struct {
 	Services []service
-	// Objects are the messages of resources and what is in them, in the order of the files.
+	// Objects are the messages of resources and their nested messages, in the order of the files.
 	Objects []message
 	Errors  []failure
 }
@@ -70,7 +70,7 @@ type failure struct {
 
 func write(plugin *protogen.Plugin, into interface{ Write([]byte) (int, error) }) error {
 	var r reference
-	parts := map[protogen.GoIdent]bool{} // messages that stand with a method
+	parts := map[protogen.GoIdent]bool{} // messages that are described with a method
 	for _, file := range plugin.Files {
 		if !file.Generate {
 			continue
@@ -152,7 +152,7 @@ func messageOf(m *protogen.Message) message {
 	return described
 }
 
-// typeOf links to what is described on the page.
+// typeOf links to the description of a type on the page.
 func typeOf(f *protogen.Field) string {
 	switch {
 	case f.Desc.IsMap():
@@ -174,7 +174,7 @@ func single(f *protogen.Field) string {
 	return strings.TrimPrefix(name, "google.protobuf.")
 }
 
-// marks are what the options and the presence of a field say.
+// marks are the marks for the options and the presence of a field.
 func marks(f *protogen.Field) string {
 	var marks []string
 	behavior, _ := proto.GetExtension(f.Desc.Options(), annotations.E_FieldBehavior).([]annotations.FieldBehavior)

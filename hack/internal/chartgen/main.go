@@ -1,7 +1,7 @@
-// Command chartgen writes charts/raygate/charts/manifests, the part of the Helm chart that is made from operator/config and apiserver/config: CRDs, rules of
-// roles, registrations of webhooks, policies, certificates. It is a library chart: its templates define pieces, and those of charts/raygate say which of them are
-// installed. Helm does not keep it in the record of a release, which would be too long for a Secret with the CRDs in it twice. Run chartgen from the root of the
-// repository.
+// Command chartgen writes charts/raygate/charts/manifests, the part of the Helm chart that is made from operator/config and
+// apiserver/config: CRDs, rules of roles, registrations of webhooks, policies, certificates. It is a library chart: its templates define
+// parts, and those of charts/raygate select which of them are installed. Helm does not store it in the record of a release, which would be
+// too large for a Secret with the CRDs in it twice. Run chartgen from the root of the repository.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run reads the manifests below root and writes the library chart to the folder out, whose other files it removes.
+// run reads the manifests below root and writes the library chart to the folder out; it removes all other files there.
 func run(root, out string) error {
 	g := &generator{root: root, files: map[string]*bytes.Buffer{}}
 	g.chart()
@@ -156,10 +156,10 @@ func (g *generator) text(value any) string {
 	return templated(literal(string(data)))
 }
 
-// literal protects what the template engine would act on.
+// literal escapes text that the template engine would evaluate.
 func literal(s string) string { return strings.ReplaceAll(s, "{{", `{{ "{{" }}`) }
 
-// templated puts names of the release in the place of those of the manifests.
+// templated replaces the names in the manifests with names of the release.
 func templated(s string) string {
 	return strings.NewReplacer(
 		"system:serviceaccount:raygate-system:raygate-operator", `system:serviceaccount:{{ .Release.Namespace }}:{{ include "raygate.serviceAccountName" . }}`,
@@ -180,8 +180,8 @@ func (g *generator) objects(file, name string, sources ...string) {
 	g.define(file, name, text.String())
 }
 
-// crd defines a CRD, as JSON in a line: that is a third of its YAML. Annotations and the conversion are left to the chart, for
-// which it says whether there are versions to convert.
+// crd defines a CRD as one line of JSON, which is a third of its YAML. The chart sets annotations and the conversion; the definition
+// reports whether there are versions to convert.
 func (g *generator) crd(plural string) {
 	objects := g.documents(filepath.Join(operator, "crd/bases/ray.io_"+plural+".yaml"))
 	if g.err != nil {
@@ -218,7 +218,8 @@ func (g *generator) crd(plural string) {
 func (g *generator) roles() {
 	type source struct{ name, file string }
 	sources := []source{{"operator", operator + "/rbac/role.yaml"}, {"leader-election", operator + "/rbac/leader_election_role.yaml"}, {"gateway", gateway + "/rbac/role.yaml"}}
-	// A component whose role has another name than its own, or needs more than that, is written out as whole objects; those of scopes have none.
+	// A component is written as whole objects if its role has another name than the component, or if it has more than a role. Components of
+	// scopes have no role.
 	whole := sets.New("self-managed", "cert-manager", "webhook", "device-admission-all", "device-admission-labelled")
 	components, err := os.ReadDir(filepath.Join(g.root, operator, "components"))
 	if err != nil && g.err == nil {
@@ -238,7 +239,7 @@ func (g *generator) roles() {
 	}
 }
 
-// webhooks defines the lists of the webhooks, and those of device admission apart, which come from the patches of its component.
+// webhooks defines the lists of the webhooks, and separately those of device admission, which come from the patches of its component.
 func (g *generator) webhooks() {
 	for _, kind := range []string{"validating", "mutating"} {
 		registration := g.documents(operator + "/components/webhook/" + kind + ".yaml")

@@ -11,7 +11,7 @@ import (
 
 // addRules puts the rules and bounds of hack/celrules into the schema of a kind.
 func addRules(root object, plural string) error {
-	// Declared, so that rules on the name can blame it. The API server checks metadata by itself.
+	// Declared so that rules can refer to the name. The API server itself validates metadata.
 	metadata, ok := child(root, "metadata")
 	if !ok {
 		return fmt.Errorf("the schema has no metadata")

@@ -1,10 +1,10 @@
 // Command crdgen finishes the CRDs that controller-gen wrote.
 //
-// controller-gen knows two settings for descriptions: all or none. With all of them the Pod templates carry the manual
-// of Kubernetes a dozen times and the CRDs outgrow what the API server takes; with none `kubectl explain` is mute. This
-// program walks the schema and the Go types side by side and keeps a description exactly where the Go field is one of
-// ours. The structure of the schema stays as it is, embedded types included. A deprecated version keeps none: whoever asks
-// what a field means should be reading about the version that is to be used, and two manuals would not fit.
+// controller-gen has two settings for descriptions: all or none. With all of them, the Pod templates repeat the reference of Kubernetes a
+// dozen times, and the CRDs exceed the size limit of the API server. With none, `kubectl explain` shows nothing. This program walks the
+// schema and the Go types side by side and keeps a description only if the Go field is declared in this project. It does not change the
+// structure of the schema, embedded types included. A deprecated version keeps no descriptions: readers should use the current version, and
+// two sets would not fit.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command mutate measures what the tests protect: it changes product lines at random, one at a time, runs the tests of every package that
-// depends on the changed one, and prints the changes that no test notices. The same seed chooses the same changes in the same product code,
+// Command mutate measures what the tests protect. It changes product lines at random, one at a time, runs the tests of every package that
+// depends on the changed one, and prints the changes that no test detects. The same seed selects the same changes in the same product code,
 // so that two versions of the tests can be compared. It changes no file: the Go command gets the mutated file by -overlay.
 package main
 
@@ -95,7 +95,7 @@ func relative(path string) string {
 	return strings.TrimPrefix(path, dir+string(filepath.Separator))
 }
 
-// tree is the module, as `go list` sees it.
+// tree is the module, as listed by `go list`.
 type tree struct {
 	packages map[string]*goPackage
 }

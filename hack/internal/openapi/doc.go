@@ -1,5 +1,5 @@
-// Program openapi makes the one OpenAPI document of the v2 API out of those that protoc-gen-openapiv3 writes per service.
+// Program openapi merges the OpenAPI documents that protoc-gen-openapiv3 writes per service into one document of the v2 API.
 //
-// It also corrects what the plugin, which describes the JSON of protobuf, cannot know about ours: 64-bit integers are JSON
-// numbers, bodies may be YAML, watches are streams, and names in texts are the JSON names.
+// It also corrects what the plugin cannot know, because the plugin describes the JSON of protobuf: 64-bit integers are JSON numbers, bodies
+// may be YAML, watches are streams, and names in texts are the JSON names.
 package main

@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/hack/failures"
 )
 
-// describeErrors lists the errors of each operation by status, with an example of each reason. Operations share what is the same.
+// describeErrors lists the errors of each operation by status, with an example of each reason. Operations share equal parts.
 func describeErrors(doc object) {
 	components := doc["components"].(object)
 	examples, responses := components["examples"].(object), object{}
@@ -89,13 +89,14 @@ func exampleError(f failures.Failure) object {
 	return object{"code": int(f.Code), "message": f.When, "details": details}
 }
 
-// methodOf is what is known of the RPC behind an operation.
+// methodOf returns the known properties of the RPC of an operation.
 func methodOf(path, verb string, op object) failures.Method {
 	_, body := op["requestBody"]
 	return failures.Method{Name: methodName(op), Mutates: verb != "get", Body: body, Named: strings.Contains(path, "{name}")}
 }
 
-// methodName is the name of the RPC behind an operation, whose id is that behind the name of the service; further routes of it have a number at the end.
+// methodName returns the name of the RPC of an operation. The id of the operation has the name of the service before it, and a number after
+// it for additional routes.
 func methodName(op object) string {
 	return strings.Split(op["operationId"].(string), "_")[1]
 }

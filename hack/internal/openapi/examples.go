@@ -39,7 +39,7 @@ func readSamples(dir string) (samples, error) {
 	return all, nil
 }
 
-// parameters are examples by name; those not listed are texts whose description has one.
+// parameters are examples by name. Parameters that are not listed are texts with an example in their description.
 var parameters = object{
 	"namespace": "default", "name": "minimal", "requestId": "3f2c8a1e-5d2b-4c61-9a34-0b1c2d3e4f50", "pageSize": 100, "labelSelector": "team=a,tier!=web",
 	"orderBy": "createTime desc", "view": "FULL", "etag": "4711", "fieldManager": "my-program", "propagation": "FOREGROUND", "timeout": "600s",
@@ -47,7 +47,7 @@ var parameters = object{
 	"skipInitial": true, "includeChildren": true, "cluster": "minimal", "submissionId": "raysubmit_1", "submission_id": "raysubmit_1",
 }
 
-// patch is what update and apply send, besides the kind: less than the whole.
+// patch is the example body of update and apply, besides the kind: a part of the object.
 var patch = object{"metadata": object{"labels": object{"team": "a"}}}
 
 // addExamples gives each operation an example of its parameters, its body and its answer.
@@ -190,7 +190,7 @@ func overlaid(a, b object) object {
 	return out
 }
 
-// fromSchema makes up an answer that nothing better is known of.
+// fromSchema generates an example answer if there is no better one.
 func fromSchema(name string, schemas object, depth int) any {
 	schema, _ := schemas[name].(object)
 	properties, _ := schema["properties"].(object)
@@ -240,7 +240,7 @@ type shared struct {
 	names map[string]string // by content
 }
 
-// set shows an example in the JSON forms of a body; the YAML of it says the same.
+// set sets an example in the JSON forms of a body; the YAML has the same content.
 func (s shared) set(body object, name string, example any) {
 	content, _ := body["content"].(object)
 	if content["application/json"] == nil && content["application/x-ndjson"] == nil {

@@ -196,7 +196,7 @@ func correctBodies(op object, path string) {
 	}
 }
 
-// correctCode tells that a create answers 201.
+// correctCode changes the success code of a create to 201.
 func correctCode(op object) {
 	id, _ := op["operationId"].(string)
 	_, method, _ := strings.Cut(id, "_")

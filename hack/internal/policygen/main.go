@@ -66,7 +66,7 @@ func run(dir string) error {
 	return nil
 }
 
-// policyOf makes a policy that refuses, or one that warns: what to do is said by the binding and goes for all of a policy.
+// policyOf makes a policy that refuses, or one that warns: the binding has the action, which applies to the whole policy.
 func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyRule) (*admissionv1.ValidatingAdmissionPolicy, *admissionv1.ValidatingAdmissionPolicyBinding) {
 	name, action := "raygate-"+plural, admissionv1.Deny
 	if warning {
@@ -76,11 +76,10 @@ func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyR
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
-			// The operator asks the same rules again, and the autoscaler writes clusters: an expression that fails must
-			// not stop it.
+			// The operator applies the same rules again, and the autoscaler writes clusters: an expression that fails must not stop it.
 			FailurePolicy: new(admissionv1.Ignore),
 			MatchConstraints: &admissionv1.MatchResources{
-				// So that v1alpha1 is looked at too, as v1.
+				// Check requests for v1alpha1 as well, converted to v1.
 				MatchPolicy: new(admissionv1.Equivalent),
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
@@ -114,7 +113,7 @@ func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyR
 	variable("cluster", "OBJECT"+optional+".orValue(null)")
 	variable("groups", "OBJECT"+optional+".?workerGroupSpecs.orValue([])")
 	if job, within := strings.CutSuffix(clusterPath, ".rayClusterSpec"); within && !warning {
-		// Next to a selector no child is made of the cluster.
+		// With a selector no child is made from the cluster.
 		policy.Spec.Variables = append(policy.Spec.Variables, admissionv1.Variable{
 			Name: "selects", Expression: "object.?" + strings.ReplaceAll(job, ".", ".?") + ".?clusterSelector.orValue({}).size() > 0"})
 	}
@@ -132,14 +131,14 @@ func policyOf(plural, clusterPath string, warning bool, rules []celrules.PolicyR
 	}
 }
 
-// inOld is the value of a variable in the old object; on create there is none, and the value is as of an empty object.
+// inOld is the value of a variable in the old object; on create the value is that of an empty object.
 func inOld(expression string) string {
 	value := strings.ReplaceAll(expression, "OBJECT", "oldObject")
 	empty := expression[strings.LastIndex(expression, ".orValue(")+len(".orValue(") : len(expression)-1]
 	return "oldObject == null ? " + empty + " : " + value
 }
 
-// encode writes an object as YAML, without what only the API server fills in.
+// encode writes an object as YAML, without fields that only the API server writes.
 func encode(object any) ([]byte, error) {
 	raw, err := yaml.Marshal(object)
 	if err != nil {

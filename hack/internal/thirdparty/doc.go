@@ -1,6 +1,5 @@
-// Program thirdparty writes the proto files of others that ours import into third_party/.
+// Program thirdparty writes the third-party proto files that this project's protos import into third_party/.
 //
-// They are printed from the descriptors inside Go modules that go.mod pins anyway, so that buf needs no schema registry and
-// the files cannot be of another version than the generated Go code they stand for. Descriptors carry no comments, so the
-// files have none.
+// It prints them from the descriptors inside Go modules that go.mod pins. buf therefore needs no schema registry, and the files always
+// match the generated Go code. Descriptors have no comments, so the files have none.
 package main

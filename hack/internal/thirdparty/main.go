@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// modules maps each folder of third_party, a buf module of its own, to the files it holds.
+// modules maps each folder of third_party, which is its own buf module, to its files.
 var modules = map[string][]protoreflect.FileDescriptor{
 	"googleapis": {
 		api.File_google_api_launch_stage_proto,
@@ -70,12 +70,12 @@ func files() (map[string][]byte, error) {
 	return out, errors.Join(errs...)
 }
 
-// importsKnown refuses a file that imports one we do not write: buf would only say so much later.
+// importsKnown refuses a file that imports one that is not written: buf would only report that much later.
 func importsKnown(fd protoreflect.FileDescriptor) error {
 	for i := range fd.Imports().Len() {
 		path := fd.Imports().Get(i).Path()
 		if strings.HasPrefix(path, "google/protobuf/") {
-			continue // buf brings these itself
+			continue // buf includes these
 		}
 		known := false
 		for _, list := range modules {

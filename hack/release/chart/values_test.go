@@ -174,7 +174,7 @@ func TestServiceAccountName(t *testing.T) {
 	}
 }
 
-// What leaves something out leaves it out.
+// A value that disables a part removes its objects.
 func TestLeftOut(t *testing.T) {
 	for values, kinds := range map[string][]string{
 		"crds: {enabled: false}":                           {"CustomResourceDefinition"},
@@ -254,7 +254,7 @@ func TestScopeOfDeviceAdmission(t *testing.T) {
 	}
 }
 
-// A file of values for KubeRay's chart goes on to work: its names, with what it has by default, and some others.
+// A values file for KubeRay's chart keeps working: its names, with what it has by default, and some others.
 func TestValuesOfKubeRay(t *testing.T) {
 	data, err := os.ReadFile("testdata/kuberay-values.yaml")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package golden compares what builders make of an object of ours with files that a reviewer can read.
+// Package golden compares the objects that builders make with files that a reviewer can read.
 //
 // Only _test.go files may import it.
 package golden
@@ -61,8 +61,8 @@ func RunNamed[I, T any](t *testing.T, pattern string, build func(*I) []T) {
 	}
 }
 
-// Fuzz builds from what can be decoded and from objects that are filled at random: no panic, the same twice, and the
-// input left as it was. The inputs of Run are the seeds.
+// Fuzz builds from decoded inputs and from randomly filled objects. It checks that there is no panic, that two builds are equal, and that
+// the input does not change. The inputs of Run are the seeds.
 func Fuzz[I, T any](f *testing.F, build func(*I) []T) {
 	inputs, _ := filepath.Glob("testdata/*.in.yaml")
 	for i, input := range inputs {

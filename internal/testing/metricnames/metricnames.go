@@ -1,5 +1,5 @@
-// Package metricnames lists the metrics that a process registers, with their labels, so that dashboards and alerts can be held to them
-// (observability/metrics). Only _test.go files may import it.
+// Package metricnames lists the metrics that a process registers, with their labels, so that dashboards and alerts can be compared with
+// them (observability/metrics). Only _test.go files may import it.
 package metricnames
 
 import (
@@ -17,7 +17,7 @@ var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", .*, constLabels: \
 // everywhere are the metrics of the process that every operating system has.
 var everywhere = []string{"process_cpu_seconds_total", "process_resident_memory_bytes"}
 
-// List returns a line for each metric of the registry but those of the Go runtime, as "name{label,label}", sorted.
+// List returns a line for each metric of the registry, except those of the Go runtime, as "name{label,label}", sorted.
 func List(registry any) ([]string, error) {
 	collector, ok := registry.(prometheus.Collector)
 	if !ok {

@@ -11,17 +11,17 @@ import (
 	"syscall"
 )
 
-// Ports come from a range below those that systems give to outgoing connections and to listeners that ask for any port.
+// Ports are below the ranges that systems use for outgoing connections and for listeners on any port.
 const firstPort, lastPort = 20000, 32000
 
-// reservations holds the lock files of the ports of this process; the system releases the locks when the process ends.
+// reservations has the lock files of the ports of this process; the system releases the locks when the process ends.
 var reservations struct {
 	sync.Mutex
 	files []*os.File
 }
 
-// FreePorts returns n ports of the loopback interface that nobody listens on, all different. They stay reserved until this process ends: no other
-// process that calls FreePorts gets them.
+// FreePorts returns n different free ports of the loopback interface. They stay reserved until this process ends: no other process that
+// calls FreePorts gets them.
 func FreePorts(n int) ([]int, error) {
 	dir := filepath.Join(os.TempDir(), "raygate-test-ports")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -17,17 +17,17 @@ const (
 	stopLimit  = 20 * time.Second
 )
 
-// probe asks a program whether it is ready. Its limit is for a listener that accepts connections and never answers.
+// probe checks whether a program is ready. Its timeout is for a listener that accepts connections and never answers.
 var probe = http.Client{Timeout: 2 * time.Second}
 
-// Program is one of the built programs as a child process. It ends with the process that started it, however that ends.
+// Program is one of the built programs as a child process. It ends with the process that started it, even if that process crashes.
 type Program struct {
 	// Path of the program; see Binary.
 	Path string
 	Args []string
 	// Env is added to the environment, as NAME=VALUE.
 	Env []string
-	// Log is the file that gets its output. More is added at each start.
+	// Log is the file for its output. Each start appends to it.
 	Log string
 	// Ready is the URL that answers 200 when the program serves.
 	Ready string
@@ -42,7 +42,7 @@ func Binary(name string) string {
 	return filepath.Join("..", "..", "bin", filepath.FromSlash(name))
 }
 
-// Start runs the program and returns when it is ready. The error holds the end of its log.
+// Start runs the program and returns when it is ready. The error contains the end of its log.
 func (p *Program) Start() error {
 	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *Program) waitReady(done <-chan struct{}) error {
 // Kill ends the program as a crash would.
 func (p *Program) Kill() { p.end(syscall.SIGKILL) }
 
-// Stop ends the program as a user would, and kills it when that takes too long.
+// Stop ends the program as a user would, and kills it if that takes too long.
 func (p *Program) Stop() { p.end(syscall.SIGTERM) }
 
 func (p *Program) end(sig syscall.Signal) {

@@ -31,7 +31,7 @@ func Around(c client.Client, do func(verb string, o client.Object, write func() 
 	})
 }
 
-// withoutWatch makes a client fit for an interceptor, which wants one that watches.
+// withoutWatch adapts a client for an interceptor, which requires one that watches.
 type withoutWatch struct{ client.Client }
 
 // Watch implements client.WithWatch.

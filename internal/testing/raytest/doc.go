@@ -1,5 +1,5 @@
-// Package raytest builds API objects for tests: valid ones that have been through the schema's defaults, changed by
-// options. A test that needs a field nobody needed yet adds an option here rather than a literal of its own.
+// Package raytest builds valid API objects for tests, with the defaults of the schema and with options. A test that needs another field
+// adds an option here, and no literal of its own.
 //
 // Only _test.go files and programs that measure may import it.
 package raytest

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// FakeClient begins a client without an API server, for tests that write a lot. It does not track field managers, for which the default
-// tracker makes a REST mapper of the whole scheme at each write; so it takes no server-side apply.
+// FakeClient begins a client without an API server, for tests with many writes. It does not track field managers, because the default
+// tracker makes a REST mapper of the whole scheme at each write. It therefore does not support server-side apply.
 func FakeClient(scheme *runtime.Scheme) *fake.ClientBuilder {
 	return fake.NewClientBuilder().WithScheme(scheme).
 		WithObjectTracker(testing.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder()))

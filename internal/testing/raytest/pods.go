@@ -11,7 +11,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// Epoch is when Pods were created unless CreatedAfter says otherwise.
+// Epoch is the creation time of Pods without CreatedAfter.
 var Epoch = metav1.NewTime(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))
 
 // PodOption changes an observed Pod that is being built.
@@ -64,7 +64,7 @@ func observed(rc *rayv1.RayCluster, name string, node rayv1.RayNodeType, group s
 	return p
 }
 
-// Phase sets the phase. Any but Running also takes readiness away.
+// Phase sets the phase. Any phase except Running also removes readiness.
 func Phase(phase corev1.PodPhase) PodOption {
 	return func(p *corev1.Pod) {
 		p.Status.Phase = phase

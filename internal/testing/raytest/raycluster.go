@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Version is the Ray version of a cluster unless RayVersion says otherwise.
+	// Version is the Ray version of a cluster without RayVersion.
 	Version = "2.52.0"
 	// Image is the image of all containers.
 	Image = "rayproject/ray:" + Version
@@ -22,8 +22,8 @@ const (
 // ClusterOption changes a RayCluster that is being built.
 type ClusterOption func(*rayv1.RayCluster)
 
-// RayCluster returns a valid RayCluster named by "namespace/name" (or "name" in namespace default) with a head of 1 CPU
-// and 2Gi, no workers, generation 1 and a UID made of its name. Options apply in order; defaults are filled in last.
+// RayCluster returns a valid RayCluster named "namespace/name" (or "name" in namespace default) with a head of 1 CPU and 2Gi, no workers,
+// generation 1 and a UID derived from its name. Options apply in order; defaults are filled in last.
 func RayCluster(key string, opts ...ClusterOption) *rayv1.RayCluster {
 	namespace, name, ok := strings.Cut(key, "/")
 	if !ok {
@@ -71,7 +71,7 @@ func Annotations(kv map[string]string) ClusterOption {
 	return func(rc *rayv1.RayCluster) { rc.Annotations = merged(rc.Annotations, kv) }
 }
 
-// UID sets the UID, to tell two clusters of one name apart.
+// UID sets the UID, to distinguish two clusters of one name.
 func UID(uid types.UID) ClusterOption {
 	return func(rc *rayv1.RayCluster) { rc.UID = uid }
 }

@@ -9,7 +9,7 @@ import (
 // Variable is the environment variable that selects the suite: "all" runs every test.
 const Variable = "TESTS"
 
-// All skips the test unless all tests run. Why tells what is long about it, or what must change before it can fail.
+// All skips the test unless all tests run. The reason is why the test takes long, or what must change before it can fail.
 func All(tb testing.TB, why string) {
 	tb.Helper()
 	if !IsAll() {

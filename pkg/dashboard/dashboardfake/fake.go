@@ -1,5 +1,5 @@
-// Package dashboardfake is a dashboard.Client for tests that keeps its jobs in a map and can be told to misbehave. Tests of
-// what happens on the wire use a server instead.
+// Package dashboardfake is a dashboard.Client for tests that keeps its jobs in a map and can be configured to misbehave. Tests of the wire
+// format use a server instead.
 package dashboardfake
 
 import (
@@ -92,7 +92,7 @@ func (d *Dashboard) Write(id, text string) {
 	})
 }
 
-// Forget drops all jobs, as a head does that starts anew without fault tolerance.
+// Forget drops all jobs, like a restart of a head without fault tolerance.
 func (d *Dashboard) Forget() {
 	d.change(func() { d.jobs, d.order = map[string]*record{}, nil })
 }
@@ -107,7 +107,7 @@ func (d *Dashboard) FailSubmissions(err error) {
 	d.change(func() { d.submitFailure = err })
 }
 
-// LoseAnswers makes the next n submissions and deployments succeed without the caller getting to know.
+// LoseAnswers makes the next n submissions and deployments succeed and lose their answers.
 func (d *Dashboard) LoseAnswers(n int) {
 	d.change(func() { d.lost = n })
 }

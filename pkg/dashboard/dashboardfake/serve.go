@@ -23,8 +23,7 @@ const (
 	Serving   = "RUNNING"
 )
 
-// HoldApplications keeps applications that are deployed from then on in DEPLOYING. Else they are RUNNING when somebody asks for the
-// second time.
+// HoldApplications keeps applications that are deployed from then on in DEPLOYING. Without it they are RUNNING from the second query on.
 func (d *Dashboard) HoldApplications(on bool) {
 	d.change(func() { d.serve.held = on })
 }
@@ -39,7 +38,7 @@ func (d *Dashboard) SetApplication(name, status, message string) {
 	})
 }
 
-// ForgetApplications drops all applications, as a head does that starts anew without fault tolerance.
+// ForgetApplications drops all applications, like a restart of a head without fault tolerance.
 func (d *Dashboard) ForgetApplications() {
 	d.change(func() { d.serve.applications, d.serve.capacity = nil, nil })
 }
@@ -80,7 +79,7 @@ func (d *Dashboard) ServeDetails(ctx context.Context) (*dashboard.ServeDetails, 
 	return details, nil
 }
 
-// DeployServe implements dashboard.Client. What is lost or hangs is carried out all the same.
+// DeployServe implements dashboard.Client. A call whose answer is lost or hangs still takes effect.
 func (d *Dashboard) DeployServe(ctx context.Context, config json.RawMessage) error {
 	const call = "DeployServe"
 	if err := d.begin(ctx, call); err != nil {

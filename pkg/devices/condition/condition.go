@@ -9,24 +9,24 @@ import (
 	"github.com/google/cel-go/cel"
 )
 
-// MaxCost bounds a condition in units of CEL's cost model, both as it is estimated for the largest Pod there can be and as it is evaluated. All of it
-// takes some tens of milliseconds; a usual condition takes about ten microseconds (BenchmarkHolds).
+// MaxCost limits a condition in units of CEL's cost model, for the estimate with the largest possible Pod and for the evaluation. The whole
+// budget takes some tens of milliseconds; a usual condition takes about ten microseconds (BenchmarkHolds).
 const MaxCost = 30_000
 
 // MaxLength bounds the text of a condition, in bytes.
 const MaxLength = 4096
 
-// Input is what a condition is about.
+// Input is the input of a condition.
 type Input struct {
 	// Container is the name of the container.
 	Container string
-	// Init is an init container that ends, Sidecar one that goes on running.
+	// Init is an init container that ends; Sidecar is one that keeps running.
 	Init, Sidecar, Privileged bool
-	// Limits and Requests are those of the container, as they are written.
+	// Limits and Requests are those of the container, as written.
 	Limits, Requests map[string]string
 	// Labels and Annotations are those of the Pod.
 	Labels, Annotations map[string]string
-	// Amount is what the container asks for of a field, 0 for nothing. Nil means nothing of all.
+	// Amount returns how much of a field the container requests, 0 for none. If Amount is nil, the container requests nothing.
 	Amount func(field string) int64
 }
 
@@ -43,13 +43,14 @@ const (
 	requestPrefix       = "request."
 )
 
-// Condition is one that was compiled. It may be used by many at once.
+// Condition is a compiled condition. It is safe for concurrent use.
 type Condition struct {
 	text    string
 	program cel.Program
 }
 
-// environment is that of families without fields. The optional types are for keys that may be missing: annotations[?"key"].orValue("").
+// environment is the CEL environment of families without fields. The optional types are for keys that may be missing:
+// annotations[?"key"].orValue("").
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	texts := cel.MapType(cel.StringType, cel.StringType)
 	return cel.NewEnv(
@@ -66,7 +67,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// Compile reads a condition that may name the amounts of these fields. The error says what is wrong with it.
+// Compile parses a condition that may use the amounts of these fields. The error describes what is wrong.
 func Compile(text string, fields []string) (*Condition, error) {
 	if len(text) > MaxLength {
 		return nil, fmt.Errorf("is %d bytes, but must be at most %d", len(text), MaxLength)
@@ -103,7 +104,7 @@ func Compile(text string, fields []string) (*Condition, error) {
 	return &Condition{text: text, program: program}, nil
 }
 
-// Holds reports whether the condition is met. It is an error if it cannot be said, such as of a key that is not there.
+// Holds evaluates the condition. It returns an error if the result is undefined, for example because of a missing key.
 func (c *Condition) Holds(in *Input) (bool, error) {
 	out, _, err := c.program.Eval(variables{in})
 	if err != nil {

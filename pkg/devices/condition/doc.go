@@ -1,5 +1,6 @@
-// Package condition has the conditions that a registry of device families may state in CEL, for what its other words cannot say. They are compiled
-// and bounded in cost when a registry is loaded.
+// Package condition evaluates CEL conditions of a registry of device families, for rules that its other fields cannot express. They are
+// compiled, and their cost is limited, when a registry is loaded.
 //
-// A condition is a function of the container, the Pod's labels and annotations, and the amounts that are asked for: it has no clock and no cluster.
+// A condition depends only on the container, the Pod's labels and annotations, and the requested amounts: it has no clock and no access to
+// the cluster.
 package condition

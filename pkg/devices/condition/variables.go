@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// variables are those of an input.
+// variables are the CEL variables of an input.
 type variables struct{ *Input }
 
 // ResolveName implements cel.Activation.
@@ -41,7 +41,7 @@ func (v variables) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation.
 func (variables) Parent() cel.Activation { return nil }
 
-// What Kubernetes permits, and more keys than Pods have.
+// Limits that Kubernetes permits, and more keys than Pods have.
 const (
 	maxKeys       = 1000
 	maxKey        = 253 + 1 + 63
@@ -49,7 +49,7 @@ const (
 	maxAnnotation = 256 << 10
 )
 
-// sizes are those of the largest Pod.
+// sizes are the sizes of the largest Pod.
 type sizes struct{}
 
 // EstimateSize implements checker.CostEstimator.

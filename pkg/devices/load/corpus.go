@@ -17,7 +17,7 @@ import (
 // rooms bound the amounts that are tried of each field, by how many of count, memory and cores the family has: it is tried with all combinations.
 var rooms = [...]int{0, 60, 20, 7}
 
-// tryOut plans containers of every family. A corpus is no proof; the fuzz targets of package plan look for what it misses.
+// tryOut plans containers of every family. A corpus proves nothing; the fuzz targets of package plan search for cases that it misses.
 func tryOut(r *devices.Registry) error {
 	for i := range r.Vendors {
 		v := &r.Vendors[i]
@@ -68,7 +68,7 @@ func tryVendor(program *plan.Program, v *devices.Vendor) error {
 	return nil
 }
 
-// tryContainer plans a Pod with one container that asks for a device, and one that does not.
+// tryContainer plans a Pod with one container that requests a device, and one that does not.
 func tryContainer(program *plan.Program, v *devices.Vendor, annotations map[string]string, asked map[devices.Field]int64) error {
 	limits := corev1.ResourceList{}
 	for f, n := range asked {
@@ -97,7 +97,7 @@ func describe(v *devices.Vendor, asked map[devices.Field]int64) string {
 	return strings.Join(text, ", ")
 }
 
-// amounts are those at which the rules of the field decide, what comes right after them, a few others, and none: as many as there is room for.
+// amounts returns the amounts at which the rules of the field decide, their successors, a few others, and none, up to room amounts.
 func amounts(v *devices.Vendor, f devices.Field, room int) []int64 {
 	if v.Resources.Name(f) == "" {
 		return []int64{0}
@@ -123,7 +123,7 @@ func amounts(v *devices.Vendor, f devices.Field, room int) []int64 {
 	return list
 }
 
-// annotationSets are those of Pods that the rules tell apart: none, and each annotation with each of its values.
+// annotationSets are the sets of annotations that the rules distinguish: none, and each annotation with each of its values.
 func annotationSets(v *devices.Vendor) []map[string]string {
 	sets := []map[string]string{nil}
 	put := func(key, value string) {

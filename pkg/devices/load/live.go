@@ -23,26 +23,27 @@ func NewLive(p *plan.Program) *Live {
 	return l
 }
 
-// Program is the registry of now; whoever needs it twice for one answer asks once.
+// Program returns the current registry. A caller that needs it twice for one answer must call this once.
 func (l *Live) Program() *plan.Program { return l.current.Load() }
 
-// Replace puts another registry in its place.
+// Replace replaces the registry.
 func (l *Live) Replace(p *plan.Program) { l.current.Store(p) }
 
-// File keeps a Live registry equal to a file. Mounted ConfigMaps change by symbolic links far above the file, so that its content is looked at.
+// File keeps a Live registry equal to a file. It compares the content, because mounted ConfigMaps change by symbolic links far above the
+// file.
 type File struct {
 	Path string
 	Live *Live
 	// Every is how often the file is read.
 	Every time.Duration
 	Clock clock.WithTicker
-	// Reloaded is called for each change of the file, with nil or what is wrong with it; the last good registry stays in use then.
+	// Reloaded is called for each change of the file, with nil or the error in it. After an error the last good registry stays in use.
 	Reloaded func(err error)
 
 	last []byte
 }
 
-// Open reads the file for the first time. There is no registry to fall back to, so that a bad one is an error.
+// Open reads the file for the first time. An invalid file is an error, because there is no previous registry.
 func (f *File) Open() error {
 	data, err := os.ReadFile(f.Path)
 	if err != nil {

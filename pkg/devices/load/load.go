@@ -10,11 +10,11 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// MaxBytes bounds a file; a ConfigMap holds no more.
+// MaxBytes is the largest size of a file, as of a ConfigMap.
 const MaxBytes = 1 << 20
 
-// Registry reads a registry, with all that is wrong with it. It tries the families out last, each with a corpus of containers: one whose plan
-// changes what it has planned before is refused, because webhooks are called again.
+// Registry reads a registry and reports all problems in it. It finally plans a corpus of containers of each family. A family whose plan
+// changes its own result is refused, because webhooks are called again.
 func Registry(data []byte) (*plan.Program, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("is %d bytes, but must be at most %d", len(data), MaxBytes)

@@ -10,18 +10,18 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// bareLimit is the least whole number that is bytes in a family whose memory may be bytes or a bare number.
+// bareLimit is the smallest whole number that means bytes in a family whose memory may be bytes or a number without a unit.
 const bareLimit = 1 << 20
 
 const mebibyte = 1 << 20
 
-// amount is what a container asks for of one field, in the unit of users; of memory in bytes in MiB. Zero is the same as nothing.
+// amount is the amount of one field that a container requests, in the unit of users; memory in bytes is in MiB. Zero means no request.
 type amount struct {
 	value int64
 	text  string // as it is written; empty if it was computed
 }
 
-// parse reads an amount of the field. The problem says what is wrong and what would be right.
+// parse reads an amount of the field. The problem describes the error and a valid value.
 func (v *vendor) parse(f devices.Field, text string) (n int64, problem string) {
 	q, err := kubedoc.ParseQuantity(text)
 	switch {
@@ -41,7 +41,7 @@ func (v *vendor) parse(f devices.Field, text string) (n int64, problem string) {
 	return n, ""
 }
 
-// withoutSuffix says how to write an amount of units for which the user wrote bytes.
+// withoutSuffix describes how to write an amount in units for which the user wrote bytes.
 func (v *vendor) withoutSuffix(f devices.Field, q resource.Quantity) string {
 	if f != devices.Memory {
 		return "must be a whole number without a suffix"
@@ -85,8 +85,8 @@ func (v *vendor) mebibytes(n int64) int64 {
 	return mul(n, v.toMiB)
 }
 
-// Hard is the amount that a ResourceQuota allows of the resource: a number of devices or cores, or MiB. What is no whole number of units is rounded
-// down, which exact tells. ok is false for resources that do not count.
+// Hard is the amount that a ResourceQuota allows of the resource: a number of devices or cores, or MiB. A fraction of a unit is rounded
+// down; exact is false then. ok is false for resources that do not count.
 func (p *Program) Hard(name string, q resource.Quantity) (n int64, exact, ok bool) {
 	at, ok := p.owned[name]
 	if !ok {
@@ -109,7 +109,7 @@ func (p *Program) Hard(name string, q resource.Quantity) (n int64, exact, ok boo
 	return n / mebibyte, exact && n%mebibyte == 0, true
 }
 
-// Unit is what follows an amount of the resource in a message, empty or with a blank before it.
+// Unit is the unit to write after an amount of the resource in a message: empty, or with a leading blank.
 func (p *Program) Unit(name string) string {
 	if p.owned[name].field == devices.Memory {
 		return " MiB"
@@ -117,7 +117,7 @@ func (p *Program) Unit(name string) string {
 	return ""
 }
 
-// most is above every sum that can be asked for.
+// most is above every sum that can be requested.
 const most = 1 << 60
 
 // floor is a quantity that is not negative, rounded down.

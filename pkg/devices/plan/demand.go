@@ -4,18 +4,18 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// Demand is what a Pod takes of quotas.
+// Demand is the usage of quotas by a Pod.
 type Demand struct {
-	// Totals are by resource name: numbers of devices and cores, memory in MiB. Init containers that end count only where they take more than all that
-	// runs later, as for the scheduler. Resources of which nothing is taken are missing.
+	// Totals are by resource name: numbers of devices and cores, memory in MiB. Init containers that end count only if they use more than
+	// all containers that run later, as for the scheduler. Unused resources are missing.
 	Totals map[string]int64
-	// Charges say where the totals come from.
+	// Charges are the parts of the totals.
 	Charges []Charge
-	// Unsized are requests whose memory is not known.
+	// Unsized are requests whose memory is unknown.
 	Unsized []Unsized
 }
 
-// Charge is what one container takes of one resource.
+// Charge is the usage of one resource by one container.
 type Charge struct {
 	Resource  string
 	Container string
@@ -29,14 +29,14 @@ type Charge struct {
 
 // Unsized is a request for whole devices, or for a share of them, that counts no memory.
 type Unsized struct {
-	// Resource is that of the family's memory.
+	// Resource is the memory resource of the family.
 	Resource  string
 	Container string
-	// Deny says that it is refused where there is a quota for the memory.
+	// Deny means that the request is refused if there is a quota for the memory.
 	Deny bool
 }
 
-// charge adds what a container takes.
+// charge adds the usage of a container.
 func (d *Demand) charge(v *vendor, c *container, get func(devices.Field) int64) {
 	count := get(devices.Count)
 	times := max(1, count) // memory that is asked for without a number of devices is not free
@@ -88,7 +88,7 @@ func (d *Demand) sum() {
 		return
 	}
 	d.Totals = map[string]int64{}
-	steady, before := map[string]int64{}, map[string]int64{} // what runs at the end; init containers so far that go on running
+	steady, before := map[string]int64{}, map[string]int64{} // the containers that run at the end; init containers so far that keep running
 	for _, c := range d.Charges {
 		if c.Init {
 			d.Totals[c.Resource] = max(d.Totals[c.Resource], add(before[c.Resource], c.Total))

@@ -7,7 +7,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// variables are those of a container, with what was changed of them.
+// variables are the variables of a container, including the changes.
 type variables struct {
 	list    []variable
 	had     int // how many of the list the container had
@@ -44,7 +44,7 @@ func (vs *variables) set(e *devices.Env, value string) (problem string) {
 	return ""
 }
 
-// replace changes a variable. One that this plan added is added otherwise.
+// replace changes a variable. If this plan added it, it changes the addition.
 func (vs *variables) replace(at int, with variable, whole bool) {
 	vs.list[at] = with
 	if at >= vs.had {

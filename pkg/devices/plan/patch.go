@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Operation is one of a JSON patch (RFC 6902): add or replace, and nothing else.
+// Operation is an operation of a JSON patch (RFC 6902): add or replace only.
 type Operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// Operations are what changes the Pod as it was read by FromJSON; none if it stays as it is. Nothing outside of resources of the registry, variables,
-// annotations, runtime class and scheduler is touched, and parents are added only where they are missing.
+// Operations are the changes to the Pod that FromJSON read; none if it stays as it is. They only touch resources of the registry,
+// variables, annotations, runtime class and scheduler, and add parents only where they are missing.
 func (r *Result) Operations() []Operation {
 	var ops []Operation
 	if r.changes.empty() {

@@ -15,7 +15,7 @@ type planner struct {
 	*Program
 	pod    *Pod
 	result *Result
-	// annotations are those that containers want; the last one counts, as each would overwrite the one before.
+	// annotations are the annotations that containers want; the last one counts, because each would overwrite the one before.
 	annotations map[string]wanted
 }
 
@@ -26,10 +26,10 @@ type wanted struct {
 	vendor string
 }
 
-// Plan says what has to become of the Pod. It does not change it.
+// Plan returns the changes to the Pod, without making them.
 //
-// What a plan makes of a Pod is planned again: webhooks are called more than once. That nothing changes then is known of the registries that load,
-// but not proven for every Pod; one for which it does not hold is refused.
+// A plan must not change its own result, because webhooks are called more than once. Registries that load have this property, but not
+// proven for every Pod; a Pod without it is refused.
 func (p *Program) Plan(pod *Pod) *Result {
 	r := p.once(pod)
 	if r.Empty() {
@@ -119,7 +119,7 @@ func (w *planner) setAbsentEnv(c *container, env *variables, present map[int]boo
 	}
 }
 
-// privileged passes a container over, which sees all devices of its node whatever it asks for.
+// privileged skips a privileged container, because it sees all devices of its node independent of its requests.
 func (w *planner) privileged(c *container, v *vendor) {
 	if v.privileged == devices.Deny {
 		w.problem(Problem{Forbidden: true, Container: c.name, Text: fmt.Sprintf("is privileged and asks for %s; the policy privileged: Deny of the registry does not permit that", v.Name)})
@@ -128,7 +128,7 @@ func (w *planner) privileged(c *container, v *vendor) {
 	w.warn("container %s is privileged and was passed over: it sees all devices of its node, whatever it asks for of %s", c.name, v.Name)
 }
 
-// annotate compares what containers want with what the Pod has.
+// annotate compares the annotations that containers need with those of the Pod.
 func (w *planner) annotate() {
 	for key, a := range w.annotations {
 		has, ok := w.pod.annotations[key]
@@ -146,7 +146,7 @@ func (w *planner) annotate() {
 	}
 }
 
-// wholePod plans what a Pod has once.
+// wholePod plans the fields that a Pod has only once.
 func (w *planner) wholePod(involved map[int]bool) {
 	classes, schedulers := map[string]string{}, map[string]string{} // by name, the first family that wants it
 	for i := range w.vendors {
@@ -186,7 +186,7 @@ func (w *planner) wholePod(involved map[int]bool) {
 	}
 }
 
-// agree is what all families want, empty if they want nothing. The keys are names, the values families.
+// agree returns the value that all families want, or "" if they want none. The keys of want are values, its values are families.
 func (w *planner) agree(fieldName string, want map[string]string) string {
 	var only string
 	var all []string

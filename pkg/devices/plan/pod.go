@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/json"
 )
 
-// mirrorAnnotation marks the objects that stand for static Pods. What they say has happened already.
+// mirrorAnnotation marks mirror Pods, which represent static Pods that the kubelet has started already.
 const mirrorAnnotation = corev1.MirrorPodAnnotationKey
 
-// Pod is what planning reads of one: amounts as they are written, and which parents of a patch there are.
+// Pod is the part of a Pod that planning reads: amounts as written, and which parents of a patch exist.
 type Pod struct {
 	annotations    map[string]string
 	labels         map[string]string
@@ -25,10 +25,10 @@ type Pod struct {
 	containers     []container // init containers first
 }
 
-// Identity is what logs say of a Pod.
+// Identity identifies a Pod in logs.
 type Identity struct {
 	Name, GenerateName string
-	// Controller is kind and name of the owner that made it, empty if there is none.
+	// Controller is the kind and name of the owner that made the Pod; empty if there is none.
 	Controller string
 }
 
@@ -47,10 +47,10 @@ func identity(name, generateName string, owners []metav1.OwnerReference) Identit
 	return id
 }
 
-// Identity is that of a Pod that was read by FromJSON; empty otherwise.
+// Identity is the identity of a Pod that FromJSON read; empty otherwise.
 func (p *Pod) Identity() Identity { return p.identity }
 
-// HasLabel reports whether the Pod has the label, with whatever value.
+// HasLabel reports whether the Pod has the label, with any value.
 func (p *Pod) HasLabel(key string) bool {
 	_, ok := p.labels[key]
 	return ok
@@ -62,7 +62,7 @@ type container struct {
 	name        string
 	missing     bool // a null in the list, to which nothing can be added
 	privileged  bool
-	restartable bool // an init container that goes on running
+	restartable bool // an init container that keeps running
 
 	hasResources, hasLimits, hasRequests, hasEnv bool
 
@@ -97,7 +97,7 @@ func (a *amountText) UnmarshalJSON(data []byte) error {
 		*a = amountText(text)
 		return err
 	}
-	*a = amountText(data) // no quantity if it is no number; that is found where it is parsed
+	*a = amountText(data) // not a quantity if it is not a number; the parser reports that
 	return nil
 }
 
@@ -192,7 +192,7 @@ func texts(list map[string]amountText) map[string]string {
 	return out
 }
 
-// FromPod reads a Pod, or the template of one. It has no labels, which conditions of a registry may ask for: see WithLabels.
+// FromPod reads a Pod, or a Pod template. The result has no labels, which conditions of a registry may read: see WithLabels.
 func FromPod(annotations map[string]string, spec *corev1.PodSpec) *Pod {
 	p := &Pod{hasMetadata: true, annotations: annotations, hasAnnotations: annotations != nil, scheduler: spec.SchedulerName, node: spec.NodeName}
 	if spec.RuntimeClassName != nil {
@@ -234,7 +234,7 @@ func quantities(list corev1.ResourceList) map[string]string {
 	return out
 }
 
-// Static reports whether the Pod stands for a static one, about which nobody is asked.
+// Static reports whether the Pod mirrors a static Pod, which the kubelet runs without asking admission.
 func (p *Pod) Static() bool {
 	_, static := p.annotations[mirrorAnnotation]
 	return static

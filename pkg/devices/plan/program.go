@@ -13,7 +13,7 @@ import (
 
 // Program is a registry, ready to be carried out. It is never changed and may be used by many at once.
 type Program struct {
-	// Hash is that of the file, empty if there was none.
+	// Hash is the hash of the file; empty if there was none.
 	Hash string
 
 	vendors  []vendor // by name
@@ -105,7 +105,7 @@ func compileEnv(list []devices.Env, fields []string) map[string]*condition.Condi
 	return out
 }
 
-// put compiles an expression. One that cannot be is no condition, of which evaluating it tells.
+// put compiles an expression once. If it does not compile, there is no condition, which is reported when the expression is evaluated.
 func put(to map[string]*condition.Condition, text string, fields []string) {
 	if text == "" || to[text] != nil {
 		return
@@ -115,7 +115,7 @@ func put(to map[string]*condition.Condition, text string, fields []string) {
 	}
 }
 
-// Owned are the names of all resources of the registry, sorted.
+// Owned returns the names of all resources of the registry, sorted.
 func (p *Program) Owned() []string { return slices.Sorted(maps.Keys(p.owned)) }
 
 // Vendors are the names of the families in use, sorted.
@@ -130,13 +130,13 @@ func (p *Program) Vendors() []string {
 // SetsAbsentEnv reports whether Pods without any device are changed, too.
 func (p *Program) SetsAbsentEnv() bool { return len(p.absent) > 0 }
 
-// OptsOut reports whether a Pod with these labels is left as it is. It is held to quotas, and refused for what is wrong with it, all the same.
+// OptsOut reports whether a Pod with these labels is left unchanged. Quotas and checks still apply to it.
 func OptsOut(labels map[string]string) bool {
 	return labels[devices.OptOutLabel] == devices.OptOutValue
 }
 
-// ForbidsOptOut says why a Pod with devices may not be left as it is by its label; empty if it may, or is not. A namespace that is not known, which is
-// empty, may be one that permits it.
+// ForbidsOptOut returns the reason why a Pod with devices may not opt out of changes by its label; empty if it may, or does not. An empty
+// namespace is unknown, and may be one that permits it.
 func (p *Program) ForbidsOptOut(namespace string, labels map[string]string) string {
 	if !OptsOut(labels) || p.optOut.Policy != devices.Deny || slices.Contains(p.optOut.Namespaces, namespace) || namespace == "" && len(p.optOut.Namespaces) > 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// RayCounts are what a device counts as in Ray.
+// RayCounts is the count of a device in Ray.
 type RayCounts struct {
 	// GPUs are handles: entries of the list of visible devices.
 	GPUs int64
@@ -16,8 +16,8 @@ type RayCounts struct {
 	Custom map[string]int64
 }
 
-// Ray says what a device of a plan counts as in Ray. Sizes of slices do not matter: Ray's unit is the device that a process sees. A family that says
-// nothing is a custom resource with its name in upper case, so that the autoscaler can see it.
+// Ray returns the count of a planned device in Ray. Sizes of slices do not matter: Ray's unit is the device that a process sees. A family
+// without a setting is a custom resource with its name in upper case, so that the autoscaler can see it.
 func (p *Program) Ray(d *Device) RayCounts {
 	for i := range p.vendors {
 		if v := &p.vendors[i]; v.Name == d.Vendor {
@@ -60,7 +60,8 @@ func (v *vendor) counted(d *Device) RayCounts {
 	return out
 }
 
-// RayWarnings are about devices of a Pod of Ray that do not count as one might think. The Ray container is the first app container; Ray sees no other.
+// RayWarnings are about devices of a Ray Pod that Ray does not count as expected. Only devices of the Ray container, the first app
+// container, count.
 func (p *Program) RayWarnings(devices []Device) []string {
 	var warnings, families []string
 	for i := range devices {
@@ -78,19 +79,20 @@ func (p *Program) RayWarnings(devices []Device) []string {
 	return warnings
 }
 
-// Labels of Ray nodes that say how large the devices of the Ray container are. Ray's counts do not: one GPU means different hardware in different groups.
+// Labels of Ray nodes with the sizes of the devices of the Ray container. Ray's counts lack these: one GPU means different hardware in
+// different groups.
 const (
 	LabelVendor             = "devices.ray.io/vendor"
 	LabelSliceMemoryMiB     = "devices.ray.io/slice-memory-mib"
 	LabelSliceMemoryPercent = "devices.ray.io/slice-memory-percent"
 	LabelSliceCores         = "devices.ray.io/slice-cores"
 	LabelShared             = "devices.ray.io/shared"
-	// LabelMIGProfile is that of instances of one profile, such as 1g.10gb.
+	// LabelMIGProfile is the profile, such as 1g.10gb, of MIG instances that all have the same one.
 	LabelMIGProfile = "devices.ray.io/mig-profile"
 )
 
-// RayLabels are labels for the Ray node with the devices, by which tasks can be placed. Nothing is said of a size that is not known before a device is
-// chosen. Nil for a container that has no device.
+// RayLabels are labels with the devices for the Ray node, which can select nodes for tasks. A size that is unknown until a device is
+// assigned has no label. Nil for a container without a device.
 func (d *Device) RayLabels() map[string]string {
 	if d.Count == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// request is what one container asks for of one family.
+// request is the request of one container for one family.
 type request struct {
 	w       *planner
 	vendor  *vendor
@@ -23,14 +23,14 @@ type request struct {
 
 func (a *request) get(f devices.Field) int64 { return a.amounts[f].value }
 
-// set changes an amount; one that becomes what it was keeps its text.
+// set changes an amount; an unchanged amount keeps its text.
 func (a *request) set(f devices.Field, n int64) {
 	if a.amounts[f].value != n {
 		a.amounts[f] = amount{value: n}
 	}
 }
 
-// ask reads what the container asks for, by family. What cannot be read is a problem.
+// ask reads the requests of the container, by family. Unreadable amounts are problems.
 func (w *planner) ask(c *container) []*request {
 	var list []*request
 	find := func(i int) *request {
@@ -83,12 +83,12 @@ func (w *planner) equal(at owner, a, b string) bool {
 	return problem == "" && other == "" && m == n
 }
 
-// wantsDevice reports whether anything but a priority is asked for.
+// wantsDevice reports whether anything except a priority is requested.
 func (a *request) wantsDevice() bool {
 	return a.broken || a.get(devices.Count) > 0 || a.get(devices.Memory) > 0 || a.get(devices.MemoryPercent) > 0 || a.get(devices.Cores) > 0
 }
 
-// fill completes and checks the amounts. What is wrong is said once: the first of the rules that is broken.
+// fill completes and checks the amounts. It reports only the first broken rule.
 func (w *planner) fill(a *request) {
 	if a.broken {
 		return
@@ -124,7 +124,7 @@ func (w *planner) warnWithoutCount(a *request) {
 	}
 }
 
-// whole reports whether the container has its devices for itself, as far as memory says.
+// whole reports whether the container has its devices for itself, judged by its memory.
 func (a *request) whole() bool {
 	if p := a.get(devices.MemoryPercent); p > 0 {
 		return p == 100
@@ -145,7 +145,8 @@ func (a *request) text(f devices.Field) string {
 	}
 }
 
-// write notes what limits and requests lack. The API server takes limits for requests only where there are none, so that both are written.
+// write records missing limits and requests. It writes both, because the API server copies limits to requests only if there are no
+// requests.
 func (a *request) write(out *containerChanges) {
 	if a.broken {
 		return
@@ -207,7 +208,7 @@ func (a *request) expand(template string) (value string, complete bool) {
 	return value, complete
 }
 
-// wantAnnotations notes what the Pod has to be annotated with for this container.
+// wantAnnotations records the annotations that the Pod needs for this container.
 func (a *request) wantAnnotations() {
 	for i := range a.vendor.Annotations {
 		x := &a.vendor.Annotations[i]
@@ -226,7 +227,7 @@ func (p *Pod) has(a *devices.AnnotationValue) bool {
 	return ok && (a.Value == "" || a.Value == value)
 }
 
-// device is what the container gets, for those who count devices.
+// device is the device that the container gets, for consumers that count devices.
 func (a *request) device() Device {
 	v := a.vendor
 	count := a.get(devices.Count)

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Result is what a plan says. Operations and Changes are empty if there are problems.
+// Result is the result of planning. Operations and Changes are empty if there are problems.
 type Result struct {
 	// Problems are reasons to refuse the Pod, sorted.
 	Problems []Problem
 	// Warnings are for the user, sorted.
 	Warnings []string
-	// Devices are what containers ask for, in the order of the containers, init containers first, then by family.
+	// Devices are the devices that containers request, in the order of the containers, init containers first, then by family.
 	Devices []Device
-	// Demand is what the Pod takes of quotas.
+	// Demand is the usage of quotas by the Pod.
 	Demand Demand
-	// Vendors are the families that the Pod asks for, sorted; not those of containers that are passed over.
+	// Vendors are the families that the Pod requests, sorted, without those of skipped containers.
 	Vendors []string
 
-	// RegistryFault says that a problem is one of the registry: planning twice would change the Pod again, or a condition cannot be evaluated.
+	// RegistryFault means that a problem is in the registry: planning twice would change the Pod again, or a condition cannot be evaluated.
 	RegistryFault bool
 
 	pod     *Pod
@@ -28,11 +28,11 @@ type Result struct {
 
 // Problem is a reason to refuse a Pod.
 type Problem struct {
-	// Forbidden is what a policy does not permit; anything else is invalid in itself.
+	// Forbidden means that a policy forbids the request; other problems are invalid in themselves.
 	Forbidden bool
 	// Container is empty for the Pod as a whole.
 	Container string
-	// Resource is what it is about, empty if none.
+	// Resource is the resource of the problem, or empty.
 	Resource string
 	Text     string
 }
@@ -54,19 +54,19 @@ func sortProblems(list []Problem) []Problem {
 	return slices.Compact(list)
 }
 
-// Device is what one container asks for of one family, with all that was filled in.
+// Device is the request of one container for one family, including all defaults.
 type Device struct {
 	Vendor    string
 	Container string
-	// Init is an init container; Restartable one that goes on running.
+	// Init is an init container; Restartable is one that keeps running.
 	Init, Restartable bool
 	// Index of the container in its list.
 	Index int
-	// Count is the number of devices; 0 if none was asked for and none is filled in.
+	// Count is the number of devices; 0 if none was requested and none was filled in.
 	Count int64
-	// MemoryMiB and Cores are those of each device; 0 if nothing is said.
+	// MemoryMiB and Cores are the amounts of each device; 0 if unset.
 	MemoryMiB, Cores int64
-	// TotalCores are those of all devices together.
+	// TotalCores is the sum over all devices.
 	TotalCores int64
 	// MemoryPercent is the share of each device; 0 if nothing is said.
 	MemoryPercent int64
@@ -74,7 +74,7 @@ type Device struct {
 	Shared bool
 }
 
-// changes are what a Pod gets.
+// changes are the additions to a Pod.
 type changes struct {
 	containers   []containerChanges // as Pod.containers
 	annotations  map[string]string

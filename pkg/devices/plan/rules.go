@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 )
 
-// carryOut applies a rule. The problem is what follows the amount in a message, empty if the rule holds.
+// carryOut applies a rule. The problem is the text after the amount in a message, or empty if the rule holds.
 func (a *request) carryOut(r *devices.Rule) (problem string) {
 	if r.If != nil && !a.holds(r.If) || r.UnlessAnnotation != nil && a.w.pod.has(r.UnlessAnnotation) || !a.when(r.When) {
 		return ""
@@ -40,7 +40,7 @@ func (a *request) compute(r *devices.Rule) string {
 	return ""
 }
 
-// annotated says which annotation the field needs.
+// annotated returns the problem of a field that needs an annotation.
 func (a *request) annotated(r *devices.Rule) string {
 	w := r.DenyUnlessAnnotation
 	switch {
@@ -77,7 +77,7 @@ func (a *request) fillIn(r *devices.Rule) {
 	a.set(r.Field, min(n, devices.MaxAmount))
 }
 
-// outside says what an amount should be, empty if it may be what it is.
+// outside describes a valid amount, or returns "" if the amount is valid.
 func (a *request) outside(r *devices.Rule) string {
 	n := a.get(r.Field)
 	if len(r.Range) == 2 && (n < r.Range[0] || n > r.Range[1]) {

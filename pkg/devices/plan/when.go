@@ -7,12 +7,13 @@ import (
 	"github.com/raygate/raygate/pkg/devices/condition"
 )
 
-// when reports whether an expression of the family holds for the container; an empty one does.
+// when reports whether an expression of the family is true of the container; an empty one is.
 func (a *request) when(text string) bool {
 	return a.w.evaluate(a.vendor.conditions, text, a.vendor.Name, a.c, func(field string) int64 { return a.get(devices.Field(field)) })
 }
 
-// evaluate reports whether a condition holds. One that cannot be evaluated is a fault of the registry, and refuses the Pod: neither verdict is right.
+// evaluate reports whether a condition is true. A condition that cannot be evaluated is a fault of the registry and refuses the Pod,
+// because neither result is right.
 func (w *planner) evaluate(conditions map[string]*condition.Condition, text, vendor string, c *container, amount func(string) int64) bool {
 	if text == "" {
 		return true
@@ -32,7 +33,7 @@ func (w *planner) evaluate(conditions map[string]*condition.Condition, text, ven
 	return holds
 }
 
-// fault refuses the Pod for what is wrong with the registry.
+// fault refuses the Pod because of an error in the registry.
 func (w *planner) fault(format string, args ...any) {
 	w.result.RegistryFault = true
 	w.problem(Problem{Text: "the registry of device families is at fault: " + fmt.Sprintf(format, args...)})

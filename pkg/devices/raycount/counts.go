@@ -10,25 +10,27 @@ import (
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
-// Counts are what the devices of a Ray container count as in Ray.
+// Counts are the counts of the devices of a Ray container in Ray.
 type Counts struct {
-	// GPUs are handles, entries in the list of visible devices; nil where the registry says nothing, so that what KubeRay finds counts.
+	// GPUs are handles, entries in the list of visible devices. Nil means that the registry does not say; the count that KubeRay finds
+	// applies then.
 	GPUs *int64
 	// Custom are other resources of Ray; nil for none.
 	Custom map[string]int64
-	// Families are those whose devices are GPUs to Ray, sorted. Ray has one kind of GPU on a node, so that of several none is counted.
+	// Families are those whose devices are GPUs to Ray, sorted. Ray has one kind of GPU on a node, so that none is counted if there are
+	// several.
 	Families []string
 	// Profiles are the MIG profiles, sorted. Each instance is a handle.
 	Profiles []string
-	// Devices reports whether the container asks for any family of the registry.
+	// Devices reports whether the container requests any family of the registry.
 	Devices bool
 }
 
 // migProfile is a resource of the device plugin of NVIDIA.
 var migProfile = regexp.MustCompile(`nvidia\.com/mig-\d+g\.\d+gb$`)
 
-// Of counts the devices of the Ray container, which is the first app container of the Pod: Ray sees its own container only. The devices are
-// those of a plan of p, limits those of the container.
+// Of counts the devices of the Ray container, which is the first app container of the Pod: Ray only sees its own container. devices are
+// those of a plan of p, and limits those of the container.
 func Of(p *plan.Program, devices []plan.Device, limits corev1.ResourceList) Counts {
 	var c Counts
 	gpus, instances := int64(0), int64(0)

@@ -1,3 +1,3 @@
-// Package raycount says what the devices of a Ray node count as: to Ray, which is started with these numbers, and to Ray's autoscaler, which
-// reads them from the RayCluster and never sees the Pod. It is a function of a plan and of what the user wrote.
+// Package raycount counts the devices of a Ray node: for Ray, which is started with these numbers, and for Ray's autoscaler, which reads
+// them from the RayCluster and never sees the Pod. It depends only on a plan and on the user's spec.
 package raycount

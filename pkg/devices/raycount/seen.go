@@ -18,11 +18,11 @@ const (
 	ParamResources = "resources"
 )
 
-// Group is what a RayCluster says of the resources of one group, as its user wrote it.
+// Group is the resources of one group in a RayCluster, as the user wrote them.
 type Group struct {
 	// StartParams are its rayStartParams.
 	StartParams map[string]string
-	// Resources are those of the group. Releases of Ray that do not know the field read limits and StartParams alone.
+	// Resources are those of the group. Releases of Ray without the field only read limits and StartParams.
 	Resources map[string]string
 	// Container is the Ray container of its template.
 	Container corev1.ResourceRequirements
@@ -40,7 +40,7 @@ func (g *Group) UserGPUs() (n int64, ok bool) {
 	return n, err == nil
 }
 
-// SetsGPUs reports whether the user says anything about GPUs.
+// SetsGPUs reports whether the user sets GPUs in any way.
 func (g *Group) SetsGPUs() bool {
 	_, set := g.StartParams[ParamGPUs]
 	for name := range g.Resources {
@@ -49,8 +49,9 @@ func (g *Group) SetsGPUs() bool {
 	return set
 }
 
-// SeenGPUs is what the autoscaler takes for the number of GPUs of a node of the group: what the user says, or else the first resource whose name ends in
-// "gpu", of the limits before the requests. It knows no memory of devices, no MIG profiles, and no family under another name.
+// SeenGPUs is the number of GPUs of a node of the group as the autoscaler computes it. It is the number that the user sets, or else the
+// first resource whose name ends in "gpu", with limits before requests. The autoscaler does not know memory of devices, MIG profiles, or
+// families with other names.
 func (g *Group) SeenGPUs() int64 {
 	if n, ok := g.UserGPUs(); ok {
 		return n
@@ -65,7 +66,7 @@ func (g *Group) SeenGPUs() int64 {
 	return 0
 }
 
-// Sees reports whether the autoscaler finds the custom resource in what the user says.
+// Sees reports whether the autoscaler finds the custom resource in the user's settings.
 func (g *Group) Sees(name string) bool {
 	if _, ok := g.Resources[name]; ok {
 		return true

@@ -1,4 +1,4 @@
-// Package shipped holds the registry that comes with the operator.
+// Package shipped contains the registry that comes with the operator.
 package shipped
 
 import _ "embed"

@@ -1,5 +1,5 @@
-// Package mistake words what a decoder can find wrong with a document, so that the decoders of wire forms (codec) and of
-// the Kubernetes documents inside them (kubedoc) say the same about the same mistake. It decodes nothing itself.
+// Package mistake has the texts of the mistakes that decoders find in a document. The decoders of wire formats (codec) and of the
+// Kubernetes documents inside them (kubedoc) therefore report the same mistake with the same text. It does not decode.
 package mistake
 
 import (
@@ -11,13 +11,13 @@ import (
 const (
 	// UnknownField is a member no field belongs to.
 	UnknownField = "unknown-field"
-	// WrongType is a value of another JSON type than the field takes.
+	// WrongType is a value of another JSON type than that of the field.
 	WrongType = "wrong-type"
-	// DuplicateKey is a member that is there twice.
+	// DuplicateKey is a repeated member.
 	DuplicateKey = "duplicate-key"
 	// OutOfRange is a number the field cannot hold.
 	OutOfRange = "out-of-range"
-	// BadFormat is a string that is not what the field takes, such as a quantity or a time.
+	// BadFormat is a string in a format that the field does not accept, such as a malformed quantity or time.
 	BadFormat = "bad-format"
 	// InvalidUTF8 is text that is not UTF-8.
 	InvalidUTF8 = "invalid-utf8"
@@ -29,13 +29,13 @@ const (
 	Syntax = "syntax"
 )
 
-// Twice is the message for a member that is there twice.
+// Twice is the message for a repeated member.
 const Twice = "the key is there twice"
 
-// MaxExact is the largest integer a google.protobuf.Struct, which keeps float64, can hold without doubt.
+// MaxExact is the largest integer that a google.protobuf.Struct, which stores float64, always stores exactly.
 const MaxExact = 1 << 53
 
-// Unknown is the message for the member name, with the known field it was probably meant to be.
+// Unknown is the message for an unknown member name, with the known field that was probably meant.
 func Unknown(name string, known []string) string {
 	msg := "unknown field " + strconv.Quote(Short(name))
 	if hint := Closest(name, known); hint != "" {
@@ -47,7 +47,7 @@ func Unknown(name string, known []string) string {
 // maxName is how much of a name is shown. Kubernetes has none that is longer.
 const maxName = 320
 
-// Short cuts a name that is no name, so that what is said about a document stays short.
+// Short shortens an overlong name, so that messages about a document stay short.
 func Short(name string) string {
 	if len(name) <= maxName {
 		return name
@@ -60,7 +60,7 @@ func Type(want, got string) string {
 	return "expected " + want + ", got " + got
 }
 
-// Text is the message for a value of type got where a string was expected. unquoted says that quotes would make it one.
+// Text is the message for a value of type got where a string was expected. unquoted means that quotes would make it a string.
 func Text(got string, unquoted bool) string {
 	if unquoted {
 		got += "; put it in quotes"
@@ -68,8 +68,8 @@ func Text(got string, unquoted bool) string {
 	return Type("string", got)
 }
 
-// Closest returns the name in known that differs from name in case and separators only, else by one slip of the finger;
-// empty when there is none.
+// Closest returns the name in known that differs from name in case and separators only, or else by one typing error; empty if there is
+// none.
 func Closest(name string, known []string) string {
 	if len(name) > maxName {
 		return ""

@@ -16,8 +16,8 @@ func AddedToHead(list, name, when, what string) rule.CEL {
 		Says:  "the operator adds " + what + "; use another name"}
 }
 
-// HeadContainers asks a list of containers of the head for good names. What is true of most Pods comes first: they have containers, and no
-// init containers.
+// HeadContainers requires valid names in a list of containers of the head. The condition that is true of most Pods comes first: they have
+// containers, and no init containers.
 func HeadContainers(list string) rule.CEL {
 	either := []string{"self.spec." + list + ".all(c, " + containerNamed("c") + ")", Absent("self", "spec."+list)}
 	if list == "initContainers" {
@@ -28,13 +28,13 @@ func HeadContainers(list string) rule.CEL {
 		Says:  namesOfContainers}
 }
 
-// V2Variable is how the autoscaler v2 was asked for before there was a field.
+// V2Variable is the variable that selected the autoscaler v2 before there was a field.
 const V2Variable = "RAY_enable_autoscaler_v2"
 
 // GCSNode is where fault tolerance of the GCS is described.
 const GCSNode = "gcsFaultToleranceOptions"
 
-// GCSVariable refuses a variable of the head in whose place there are options, or one of them, with a dot before it.
+// GCSVariable refuses a variable of the head that options replace. option is the one that replaces it, with a dot before it, or empty.
 func GCSVariable(when, variable, option string) rule.CEL {
 	return OnHead(when, HeadEnv("e.name == '"+variable+"'"), variable+" is set by the operator; use gcsFaultToleranceOptions"+option)
 }
@@ -46,14 +46,14 @@ func OfRedis(option, absent string) rule.CEL {
 		Says:  "belongs to the backend redis; remove it"}
 }
 
-// Credential lets an option give a value or where it comes from, not both.
+// Credential allows an option to have a value or a source for it, not both.
 func Credential(option string) rule.CEL {
 	return rule.CEL{Node: GCSNode + "." + option, Reason: rule.Forbidden,
 		Valid: "!has(self.value) || self.value == '' || !has(self.valueFrom)",
 		Says:  "give value or valueFrom, not both"}
 }
 
-// StorageName asks an option for the name of an object of a kind.
+// StorageName requires the name of an object of a kind in an option.
 func StorageName(option, kind string) rule.CEL {
 	return rule.CEL{Node: GCSNode + ".storage." + option, Ratchet: rule.ByServer,
 		Valid: "self == '' || self.matches('" + dns1123Subdomain + "')",
@@ -68,16 +68,16 @@ const (
 	AccountURL    = "AZURE_STORAGE_ACCOUNT_URL"
 )
 
-// NotOn is true unless the storage is the one Given, in one of the ways in which people write it: CEL compares texts of any length with short
-// ones for nothing, and cannot afford to lower their case. Of repeated variables the last counts, which CEL cannot afford to find out either.
-// What it does not see is left to the Go package.
+// NotOn is true unless the storage is the one Given, in one of the usual spellings. CEL compares texts of any length with short ones at no
+// cost, but lowering their case exceeds the budget. So does finding the last of repeated variables, which is the one that counts. The Go
+// package covers the cases that NotOn misses.
 func NotOn(backend string) string {
 	written := map[string]string{"AZUREBLOB": "AzureBlob", "ALIYUNOSS": "AliyunOSS"}[backend]
 	return "!self.exists(e, e.name == 'STORAGE_BACKEND') || self.exists(e, e.name == 'STORAGE_BACKEND' && (!has(e.value) || " +
 		"!(e.value in ['" + backend + "', '" + strings.ToLower(backend) + "', '" + cmp.Or(written, backend) + "'])))"
 }
 
-// Given is true of a list with the variable, with a value or where that comes from.
+// Given is true of a list that contains the variable with a value or a source of it.
 func Given(variable string) string {
 	return "self.exists(e, e.name == '" + variable + "' && ((has(e.value) && e.value != '') || has(e.valueFrom)))"
 }
@@ -131,7 +131,7 @@ const (
 	TLSMountPath = "the operator mounts its certificates at /etc/ray/tls; use another path"
 )
 
-// OnHead keeps free on the container of the head what the operator needs where something is on.
+// OnHead reserves names on the container of the head that the operator needs if a feature is on.
 func OnHead(when, broken, says string) rule.CEL {
 	return rule.CEL{Field: ContainersField, Reason: rule.Forbidden,
 		When:     when,
@@ -140,7 +140,7 @@ func OnHead(when, broken, says string) rule.CEL {
 		OwnWords: says == TLSVariables}
 }
 
-// TLSOnAutoscaler keeps free on the autoscaler what TLS needs.
+// TLSOnAutoscaler reserves names on the autoscaler that TLS needs.
 func TLSOnAutoscaler(list, broken, says string) rule.CEL {
 	return rule.CEL{Field: ".autoscalerOptions." + list, Reason: rule.Forbidden,
 		When:     TLSOn,

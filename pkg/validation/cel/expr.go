@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Pieces of CEL. They say has() of what they iterate over or match: the API server gives up on the size of what comes out of a chain of
-// optional fields, and then the estimate of its cost is without bounds.
+// Parts of CEL expressions. They use has() for what they iterate over or match. The API server cannot estimate the size of the result of a
+// chain of optional fields, and then the estimated cost is unbounded.
 //
-// They say has() of containers too, which the schema demands. A stored object may lack them, and a rule that cannot be
-// evaluated fails even if nothing changed: the API server ratchets wrong values, not errors.
+// They also use has() for containers, which the schema requires. A stored object may lack them, and a rule that cannot be evaluated fails
+// even if nothing changed: the API server ratchets wrong values, not errors.
 //
-// Those in this block are about self, a RayClusterSpec.
+// The constants in this block are about self, a RayClusterSpec.
 const (
 	Head        = "has(self.headGroupSpec)"
 	Autoscaling = "self.?enableInTreeAutoscaling.orValue(false)"
@@ -26,11 +26,11 @@ const (
 
 	headTemplate  = "self.headGroupSpec.template"
 	headContainer = headTemplate + ".spec.containers[0]"
-	// At each field of a path the API server copies what the schema says of all fields beside it, so that a chain costs a fraction of as many has().
+	// At each field of a path the API server copies the schema of all fields beside it, so that a chain costs a fraction of as many has().
 	maybeContainer = headTemplate + ".?spec.?containers[?0]"
 )
 
-// How the autoscaler v2 is asked for: by a variable, before there was a field, or by either.
+// Conditions on the autoscaler v2: selected by a variable, which is older than the field, or by either.
 var (
 	WantsV2ByEnv = HeadEnv("e.name == '" + V2Variable + "' && has(e.value) && (e.value == '1' || e.value == 'true')")
 	AutoscalerV2 = "(" + VersionIsV2 + " || " + WantsV2ByEnv + ")"
@@ -56,8 +56,8 @@ func AllGroups(condition string) string {
 	return "(self.workerGroupSpecs.all(g, " + condition + ") || !has(self.workerGroupSpecs))"
 }
 
-// NoMoreGroups is true of an update after which no more groups than before fail the condition. Which groups they are
-// would take comparing each with each, beyond any budget; the Go rules do. There are groups where it is asked.
+// NoMoreGroups is true of an update after which no more groups than before fail the condition. Comparing each group with each exceeds the
+// budget; the Go rules do that. It requires that there are groups.
 func NoMoreGroups(condition string) string {
 	return noMore("self.workerGroupSpecs", "g", condition)
 }
@@ -79,12 +79,12 @@ var selfWord, oldSelfWord, eitherWord = regexp.MustCompile(`\bself\b`), regexp.M
 // InOld is an expression about the old value of the node.
 func InOld(expression string) string { return selfWord.ReplaceAllString(expression, "oldSelf") }
 
-// Optional is an expression for a rule that is asked on create too, where there is no old value.
+// Optional is an expression for a rule that also applies to creates, which have no old value.
 func Optional(expression string) string {
 	return oldSelfWord.ReplaceAllString(expression, "oldSelf.value()")
 }
 
-// Below is an expression about a node for a node above it, from which the path of fields leads to it.
+// Below moves an expression about a node to a node above it, from which the path of fields leads to it.
 func Below(path, expression string) string {
 	return eitherWord.ReplaceAllString(expression, "${1}."+path)
 }
@@ -107,7 +107,7 @@ func Absent(root, path string) string {
 	return "!" + root + ".?" + strings.ReplaceAll(path, ".", ".?") + ".hasValue()"
 }
 
-// ContainersField is what rules on the container of the head blame: an index cannot be part of a path.
+// ContainersField is the field that rules on the container of the head report, because an index cannot be part of a path.
 const ContainersField = ".headGroupSpec.template.spec.containers"
 
 // Forms of names.

@@ -4,7 +4,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// What the API server estimates for a rule on a group counts once for each of the groups that maxItems allows.
+// The API server multiplies the estimated cost of a rule on a group by the number of groups that maxItems allows.
 
 // Conditions that rules make on each group, g.
 const (
@@ -14,27 +14,27 @@ const (
 	NotSuspended  = "!g.?suspend.orValue(false)"
 	NeverRestarts = "!(g.template.?spec.?restartPolicy.orValue('') in ['Always', 'OnFailure'])"
 
-	// NoPods is true of a group of which no Pod is made as it stands, so that the API server refuses none.
+	// NoPods is true of a group without Pods in its current state, so that the API server refuses none.
 	NoPods = "g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)"
 )
 
 // Priorities is true of a cluster in which a group has a priority.
 const Priorities = "self.workerGroupSpecs.exists(g, !(" + NoPriority + ")) && has(self.workerGroupSpecs)"
 
-// EachGroup is a condition on each worker group, g. It stands around the list, from where managedBy and clusterSelector are seen, so that the
-// message says which field of a group it is about.
+// EachGroup is a condition on each worker group, g. It is evaluated at the object that contains the list, because managedBy and
+// clusterSelector are visible there. Its message therefore names the field of the group.
 func EachGroup(reason rule.Reason, fine, says string) rule.CEL {
 	return rule.CEL{Field: ".workerGroupSpecs", Reason: reason, Says: says, OwnWords: true, Groups: "workerGroupSpecs", EachGroup: fine}
 }
 
-// GroupAtLeast0 asks a number of each group to be none below 0.
+// GroupAtLeast0 requires that a number of each group is at least 0.
 func GroupAtLeast0(field string) rule.CEL {
 	return EachGroup("", "g.?"+field+".orValue(0) >= 0", field+" must be at least 0")
 }
 
-// GroupInPodNames looks at the first 50 characters of the name of the cluster, a dash and the name of the group, which are part
-// of the names of Pods. The name of the cluster and the dash are longer than the name of the object by what is added. Dots are left to
-// the Go package: they would cost more than all other rules on groups.
+// GroupInPodNames checks the first 50 characters of the name of the cluster, a dash and the name of the group, which are part of Pod names.
+// added is the number of characters between the name of the object and the name of the group. Only the Go package checks dots: in CEL they
+// would cost more than all other rules on groups.
 func GroupInPodNames(part rule.Part, spec, added string) rule.CEL {
 	groups := spec + ".workerGroupSpecs"
 	return rule.CEL{Part: part, Field: "." + groups, OwnWords: true, Partly: true, Groups: groups,
@@ -42,7 +42,7 @@ func GroupInPodNames(part rule.Part, spec, added string) rule.CEL {
 		EachGroup: "!g.groupName.contains('_') || self.metadata.name.size() + " + added + " + g.groupName.indexOf('_') >= 50"}
 }
 
-// What the head group and worker groups have in common.
+// Expressions for the head group and worker groups.
 const (
 	OneContainer   = "self.?spec.?containers[?0].hasValue()"
 	ResourceParams = "['num-cpus', 'num-gpus', 'memory', 'resources']"
@@ -65,13 +65,13 @@ const (
 	PoliciesOfRestart = `supported values: "Always", "OnFailure", "Never"`
 )
 
-// containerNamed is true of a container whose name is that of a container in Kubernetes, or missing.
+// containerNamed is true of a container with a valid container name, or without a name.
 func containerNamed(c string) string {
 	return c + ".name.matches(r'^([a-z\\d]([-a-z\\d]{0,61}[a-z\\d])?)?$')"
 }
 
-// IsLabelValue is true of a text of that form that is not empty. The estimate of its cost counts the letters of the regular expression for each
-// letter of the text, so it has few. The list of one text gives it a name, t, for what costs the same for texts of any length.
+// IsLabelValue is true of a valid label value that is not empty. The estimated cost multiplies the length of the regular expression by that
+// of the text, so the expression is short. The list of one text gives it a name, t, for checks whose cost does not depend on the length.
 func IsLabelValue(text string) string {
 	return "(" + text + ".matches(r'^\\w[-\\w.]*$') && [" + text + "].all(t, t.size() <= 63 && !t.startsWith('_') && !t.endsWith('_') && !t.endsWith('-') && !t.endsWith('.')))"
 }

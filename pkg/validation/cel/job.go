@@ -34,7 +34,7 @@ func AtLeast(field, least, says string) rule.CEL {
 		Says:  says}
 }
 
-// OfSubmitter is a rule on what becomes a Job, which is made in K8sJobMode alone.
+// OfSubmitter is a rule on a field of the submitter Job, which exists in K8sJobMode only.
 func OfSubmitter(field string, reason rule.Reason, valid, says string) rule.CEL {
 	return rule.CEL{Field: field, Reason: reason,
 		Valid: "(has(self.submissionMode) && self.submissionMode != 'K8sJobMode') || " + valid,
@@ -44,7 +44,7 @@ func OfSubmitter(field string, reason rule.Reason, valid, says string) rule.CEL 
 // SubmitterRuns is true of a template of the submitter with a container.
 var SubmitterRuns = "has(self.submitterPodTemplate.spec) && has(self.submitterPodTemplate.spec.containers) && size(self.submitterPodTemplate.spec.containers) > 0"
 
-// SidePolicy asks one side of the old form of the deletion strategy for a policy.
+// SidePolicy requires a policy in one side of the old form of the deletion strategy.
 func SidePolicy(side string) rule.CEL {
 	return rule.CEL{Node: "deletionStrategy." + side, Field: ".policy", Reason: rule.Required,
 		Valid: "has(self.policy)",
@@ -59,7 +59,7 @@ func SideSelects(side string) rule.CEL {
 		Says:  SomeoneElses + "; use DeleteSelf or DeleteNone"}
 }
 
-// only is true of a deletion rule whose condition has one of the two states alone.
+// only is true of a deletion rule whose condition has only one of the two states.
 func only(rule, state, other string) string {
 	return "has(" + rule + ".condition." + state + ") && !has(" + rule + ".condition." + other + ")"
 }
@@ -72,7 +72,7 @@ func OnceForEach(state, other string) rule.CEL {
 		Says: "give each policy once for each state; keep one of the rules"}
 }
 
-// InOrder asks that nothing is to be deleted after what it is a part of.
+// InOrder requires that nothing is deleted after the object that contains it.
 func InOrder(state, other string) rule.CEL {
 	return rule.CEL{Node: "deletionStrategy.deletionRules", OwnWords: true, Ratchet: rule.ByServer,
 		Valid: "self.all(a, !(" + only("a", state, other) + ") || self.all(b, !(" + only("b", state, other) + ") || a.condition." + state + " != b.condition." + state +

@@ -37,7 +37,7 @@ func keepsCommand(template string) string {
 		template + ".?metadata.?annotations[?" + annotationCommand + "].orValue('').lowerAscii() == 'true'"
 }
 
-// WholeNumbers are rules on start parameters of the head, and on those of each group, of which nothing else than digits can become a number.
+// WholeNumbers are rules on start parameters of the head and of each group whose values must be digits.
 func WholeNumbers(params ...string) []rule.Policy {
 	var rules []rule.Policy
 	of := func(group, field string, eachGroup bool) {
@@ -52,7 +52,7 @@ func WholeNumbers(params ...string) []rule.Policy {
 	return rules
 }
 
-// OfTemplates is a rule on the Pod template of the head, and on that of each group: what is true of a good $group.template.
+// OfTemplates is a rule on the Pod template of the head and of each group. valid is true of a valid $group.template.
 type OfTemplates struct{ field, valid, says string }
 
 // Templates are policies for the rules.
@@ -88,30 +88,30 @@ func NodeLabels(group string, eachGroup bool, fine, says string) rule.Policy {
 
 // Rules on Pod templates.
 var (
-	// TemplateMetadata asks for keys of labels and annotations that Pods can have.
+	// TemplateMetadata requires valid keys of labels and annotations.
 	TemplateMetadata = OfTemplates{".template.metadata", keysOf("labels", "k") + " && " + keysOf("annotations", "k.lowerAscii()"),
 		"keys of labels and annotations must have at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends, after an optional DNS name and a slash"}
-	// LabelValues leaves out labels of which Pods get another value: that of the group, or the operator's.
+	// LabelValues leaves out labels that Pods get with another value: that of the group, or the operator's.
 	LabelValues = OfTemplates{".template.metadata.labels", "$group.template.?metadata.?labels.orValue({}).all(k, " +
 		"k in ['ray.io/cluster', 'ray.io/node-type', 'ray.io/group'] || k in $group.?labels.orValue({}) || (" + LabelValueOf("$group.template.metadata.labels[k]") + "))",
 		LabelValuesSay}
-	// NamesGiven asks for names where the schema takes empty ones.
+	// NamesGiven requires names, because the schema accepts empty ones.
 	NamesGiven = ofContainers("c.name != '' && c.?env.orValue([]).all(e, e.name != '')", "give each container and each variable a name")
-	// ContainerNames asks for names that containers can have.
+	// ContainerNames requires valid names of containers.
 	ContainerNames = ofContainers("c.name == '' || (c.name.size() <= 63 && c.name.matches('"+DNS1123Label+"'))",
 		"names of containers must have at most 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
-	// NamesApart asks containers and init containers for different names.
+	// NamesApart requires different names for containers and init containers.
 	NamesApart = OfTemplates{".template.spec.initContainers",
 		"$group.template.?spec.?initContainers.orValue([]).all(i, !$group.template.spec.?containers.orValue([]).exists(c, c.name == i.name))",
 		"give each container and each init container a name of its own"}
-	// PortForms asks for ports that containers can have.
+	// PortForms requires valid ports of containers.
 	PortForms = ofContainers("c.?ports.orValue([]).all(p, p.containerPort >= 1 && p.containerPort <= 65535 && p.?protocol.orValue('TCP') in ['', 'TCP', 'UDP', 'SCTP'] && "+
 		"p.?name.orValue('').size() <= 15 && p.?name.orValue('').matches('^(([0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*)?$'))",
 		"ports need a number from 1 to 65535, the protocol TCP, UDP or SCTP, and names of at most 15 lower-case letters, digits and dashes, with a letter among them")
-	// PortNames asks the ports of a container for different names.
+	// PortNames requires different names for the ports of a container.
 	PortNames = ofContainers("c.?ports.orValue([]).all(p, p.?name.orValue('') == '' || c.ports.exists_one(q, q.?name.orValue('') == p.name))",
 		"give each port of a container a name of its own")
-	// ResourcesInOrder asks for resources that containers can have.
+	// ResourcesInOrder requires valid resources of containers.
 	ResourcesInOrder = ofContainers(notNegative("limits")+" && "+notNegative("requests")+" && c.?resources.?requests.orValue({}).all(k, c.?resources.?limits[?k].optMap(l, "+
 		"quantity(string(c.resources.requests[k])).compareTo(quantity(string(l))) <= 0).orValue(true))",
 		"resources must be at least 0, and requests must not exceed limits")

@@ -1,6 +1,5 @@
-// Package examples holds a valid object of each kind and, for each validation rule, a change that breaks it. Tests of all
-// entry points (gateway, webhook, controller, CEL in the CRD, command line) run the same table, so that they give the same
-// verdict. It is for tests only.
+// Package examples has a valid object of each kind and, for each validation rule, a change that breaks it. Tests of all entry points
+// (gateway, webhook, controller, CEL in the CRD, command line) run the same table, so that all give the same verdict. It is for tests only.
 package examples
 
 import (
@@ -20,7 +19,7 @@ import (
 type Example struct {
 	// ID is the rule.
 	ID string
-	// Name tells the story, and is unique among the examples of a rule in one kind.
+	// Name describes the example, and is unique among the examples of a rule in one kind.
 	Name string
 	// Kind is the kind of the object.
 	Kind string
@@ -28,22 +27,22 @@ type Example struct {
 	WantFields []string
 	// Also are the other rules of the same severity that are broken, sorted, where the rule cannot be broken alone.
 	Also []string
-	// Severity is an error or a warning, also for rules that know both. The object of a warning has no errors.
+	// Severity is an error or a warning, also for rules with both. The object of a warning has no errors.
 	Severity rule.Severity
-	// Update says that the object replaces Old. Otherwise it is created.
+	// Update means that the object replaces Old. Otherwise it is created.
 	Update bool
-	// Options are what the rule needs to know.
+	// Options are the options that the rule needs.
 	Options validation.Options
-	// GoOnly says that the object cannot be said in JSON with the defaults of the API server, so that only a caller of the
-	// package can break the rule.
+	// GoOnly means that the object cannot be written in JSON with the defaults of the API server. Only a caller of the package can break
+	// the rule then.
 	GoOnly bool
-	// ValidOptions are for Valid. They differ from Options where the object is fine and what is around it is not.
+	// ValidOptions are for Valid. They differ from Options if the object is valid and its environment is not.
 	ValidOptions validation.Options
 
 	old, object, valid func() validation.Object
 }
 
-// Old is the object before the change: a valid one unless the story needs another. It is there without Update too.
+// Old is the object before the change: a valid one unless the example needs another. It also exists without Update.
 func (e Example) Old() validation.Object { return e.old() }
 
 // Object is the object that breaks the rule.
@@ -74,7 +73,7 @@ type row[T any] struct {
 	FixOptions *validation.Options
 }
 
-// examplesOf makes examples of rows. The base is new for each object, and gets its defaults again after the change.
+// examplesOf makes examples of rows. Each object has a new base, and gets its defaults again after the change.
 func examplesOf[T any, P interface {
 	*T
 	validation.Object
@@ -120,8 +119,8 @@ func All() []Example {
 	return append(all, examplesOf("RayCronJob", BaseCronJob, rayv1.SetRayCronJobDefaults, cronJobRows())...)
 }
 
-// Nested returns the examples about a RayClusterSpec again, for clusters that stand in a RayJob, a RayService or a
-// RayCronJob. Rules that hold for a RayCluster alone are not among them.
+// Nested returns the examples about a RayClusterSpec again, in a RayJob, a RayService or a RayCronJob. Rules for a RayCluster only are left
+// out.
 func Nested() []Example {
 	of := map[string]bool{}
 	for _, r := range validation.Rules() {
@@ -152,7 +151,7 @@ func Nested() []Example {
 	return nested
 }
 
-// ownByOwner are rules whose examples cannot stand within another object without breaking a rule of that object.
+// ownByOwner are rules whose examples break a rule of the containing object when they are nested.
 var ownByOwner = map[string]bool{
 	"RC-015": true,                                 // a type of upgrade is refused at all
 	"RC-094": true, "RC-095": true, "RC-096": true, // tokens of Kubernetes are refused at all
@@ -304,7 +303,7 @@ func both(changes ...func(*cluster)) func(*cluster) {
 	}
 }
 
-// volcano is an operator that is known to use this batch scheduler.
+// volcano is an operator with this batch scheduler.
 var volcano = validation.Options{BatchScheduler: new("volcano")}
 
 func gate(g validation.Gate, on bool) validation.Options {

@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// clusterFacts are about other objects and about who writes.
+// clusterFacts are about other objects and about the writer of the request.
 func clusterFacts() []row[cluster] {
 	knowing := func(f validation.Facts, gates ...validation.Gate) validation.Options {
 		o := validation.Options{Facts: &f, Gates: map[validation.Gate]bool{}}

@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// BaseJob is a RayJob with a cluster of its own that breaks no rule and gives no warning.
+// BaseJob is a RayJob with its own cluster that breaks no rule and gives no warning.
 func BaseJob() *rayv1.RayJob {
 	rj := &rayv1.RayJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayJob"},
@@ -231,7 +231,7 @@ func failedRule(p rayv1.DeletionPolicyType, ttl int32) rayv1.DeletionRule {
 	return rayv1.DeletionRule{Policy: p, Condition: rayv1.DeletionCondition{JobDeploymentStatus: new(rayv1.JobDeploymentStatusFailed), TTLSeconds: ttl}}
 }
 
-// staged deletes by rules. Both ends of a job are covered unless the rules say otherwise.
+// staged deletes by these rules in place of shutdownAfterJobFinishes.
 func staged(rules ...rayv1.DeletionRule) func(*job) {
 	return func(rj *job) {
 		rj.Spec.ShutdownAfterJobFinishes = false

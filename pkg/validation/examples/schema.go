@@ -11,11 +11,11 @@ import (
 type Unreadable struct {
 	// ID is the rule.
 	ID string
-	// Name tells the story.
+	// Name describes the example.
 	Name string
 	// Kind is the kind of the object.
 	Kind string
-	// WantField is where the API server reports it.
+	// WantField is the path at which the API server reports the problem.
 	WantField string
 	// JSON is the object.
 	JSON []byte

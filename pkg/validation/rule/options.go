@@ -15,7 +15,7 @@ import (
 // Gate is the name of a feature gate of the operator that decides about a field.
 type Gate string
 
-// Gates that rules ask for, with their defaults as KubeRay 1.7.
+// Gates that rules depend on, with their defaults as in KubeRay 1.7.
 const (
 	// GateDeletionPolicy allows deletionStrategy of a RayJob, and suspending a worker group. On by default.
 	GateDeletionPolicy Gate = "RayJobDeletionPolicy"
@@ -33,94 +33,94 @@ const (
 	GateIncrementalUpgrade Gate = "RayServiceIncrementalUpgrade"
 	// GateCronJob starts the controller of RayCronJobs. Off by default.
 	GateCronJob Gate = "RayCronJob"
-	// GateSidecarSubmitterRestart lets the submitter of a RayJob in SidecarMode be tried again. Off by default.
+	// GateSidecarSubmitterRestart allows retries of the submitter of a RayJob in SidecarMode. Off by default.
 	GateSidecarSubmitterRestart Gate = "SidecarSubmitterRestart"
 )
 
-// Missing says what to do about a field whose gate is off.
+// Missing returns the remedy for a field whose gate is off.
 func (g Gate) Missing() string {
 	return "needs the feature gate " + string(g) + " of the operator; turn it on, or remove this"
 }
 
-// gateDefaults are what KubeRay 1.7 does when nobody sets the gate.
+// gateDefaults are the defaults of the gates in KubeRay 1.7.
 var gateDefaults = map[Gate]bool{
 	GateDeletionPolicy: true, GateMultiHostIndexing: true, GateIncrementalUpgrade: true,
 	GateNetworkPolicy: false, GateMTLS: false, GateHistoryServer: false, GateEmbeddedGCSStorage: false,
 	GateCronJob: false, GateSidecarSubmitterRestart: false,
 }
 
-// Known reports whether some rule asks for the gate.
+// Known reports whether a rule uses the gate.
 func (g Gate) Known() bool {
 	_, known := gateDefaults[g]
 	return known
 }
 
-// Options are what the rules know besides the object. The zero value stands for an operator of which nothing is known but
-// that KubeRay 1.7 has the same feature gates, in a Kubernetes cluster of which nothing is known.
+// Options are the inputs of the rules besides the object. The zero value means an unknown operator with the feature gates of KubeRay 1.7,
+// in an unknown Kubernetes cluster.
 type Options struct {
-	// Gates are the feature gates that are known. Of one that is not a key, a gate that is on by default counts as on; one
-	// that is off by default may be either, so that a field that needs it is a warning.
+	// Gates are the known feature gates. A missing gate that is on by default counts as on. A missing gate that is off by default is
+	// unknown, so that a field that needs it is a warning.
 	Gates map[Gate]bool
 
-	// FromOperator says that these are the options of the operator that acts on the object. What is not set then has its
-	// default. A gateway and a command line cannot know that; where something is not known, it is no error.
+	// FromOperator means that these are the options of the operator that acts on the object. Unset options then have their defaults. A
+	// gateway and a command line cannot know the options; there, unknown options cause no errors.
 	FromOperator bool
 
-	// BatchScheduler is the scheduler that the operator was started with, kubernetes-was for the feature gate KubernetesWAS;
-	// "" says that it has none. Nil means not known, and silences the warnings about scheduler labels.
+	// BatchScheduler is the scheduler that the operator was started with: kubernetes-was for the feature gate KubernetesWAS, or "" for
+	// none. Nil means unknown, and disables the warnings about scheduler labels.
 	BatchScheduler *string
 
-	// CertManagerMissing says that the Kubernetes cluster is known to lack cert-manager, which TLS needs.
+	// CertManagerMissing means that the Kubernetes cluster is known to lack cert-manager, which TLS needs.
 	CertManagerMissing bool
 
-	// NoInitContainers says that the operator does not add the container that makes workers wait for the head
-	// (ENABLE_INIT_CONTAINER_INJECTION=false). False says something with FromOperator alone.
+	// NoInitContainers means that the operator does not add the container that makes workers wait for the head
+	// (ENABLE_INIT_CONTAINER_INJECTION=false). False is only meaningful with FromOperator.
 	NoInitContainers bool
 
 	// HeadSidecars and WorkerSidecars are the names of containers that the operator's own configuration adds to Ray Pods.
 	HeadSidecars, WorkerSidecars []string
 
-	// HeadClusterIPService says that the operator gives head Services an address (ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true).
+	// HeadClusterIPService means that the operator gives head Services an address (ENABLE_RAY_HEAD_CLUSTER_IP_SERVICE=true).
 	HeadClusterIPService bool
 
-	// RefuseGroupRemoval turns the warning about a worker group that is taken out of a RayCluster in place into an error.
+	// RefuseGroupRemoval turns the warning about a worker group that is removed from a RayCluster in place into an error.
 	RefuseGroupRemoval bool
 
-	// NoZeroDowntime says that a RayService without a type of upgrade keeps its cluster (ENABLE_ZERO_DOWNTIME=false).
+	// NoZeroDowntime means that a RayService without a type of upgrade keeps its cluster (ENABLE_ZERO_DOWNTIME=false).
 	NoZeroDowntime bool
 
-	// Now is the time from which schedules are followed. The zero value means a fixed date, so that the same object always
-	// gets the same verdict; for the rules it makes no difference but to schedules that end.
+	// Now is the time from which schedules are evaluated. The zero value means a fixed date, so that the same object always gets the same
+	// verdict. It only affects schedules that end.
 	Now time.Time
 
-	// RequestVersion is the API version in which a client sent the object, as in v1alpha1, when fields that this version
-	// lacks are lost on the way. Empty means that nothing is lost.
+	// RequestVersion is the API version of the client's object, as in v1alpha1, if fields that this version lacks are lost in conversion.
+	// Empty means that nothing is lost.
 	RequestVersion string
 
-	// Facts are about other objects. Nil means that nothing is known, as in admission, which must not look.
+	// Facts are about other objects. Nil means unknown, as in admission, which must not read other objects.
 	Facts *Facts
 }
 
-// Facts are what a controller has seen in the namespace of the object. Zero values say nothing and break no rule.
+// Facts are what a controller has read in the namespace of the object. Zero values mean unknown and break no rule.
 type Facts struct {
-	// ForeignNetworkPolicies are names of NetworkPolicies that the cluster needs and that belong to someone else.
+	// ForeignNetworkPolicies are names of NetworkPolicies that the cluster needs and that have another owner.
 	ForeignNetworkPolicies []string
-	// ServiceAccountMissing says that the ServiceAccount which the head Pod names does not exist.
+	// ServiceAccountMissing means that the ServiceAccount of the head Pod does not exist.
 	ServiceAccountMissing bool
-	// AuthSecretMissing says that the Secret in authOptions.secretName does not exist, or has no key auth_token.
+	// AuthSecretMissing means that the Secret in authOptions.secretName does not exist, or has no key auth_token.
 	AuthSecretMissing bool
 	// Claim is the PersistentVolumeClaim of the embedded store as it is, or nil.
 	Claim *corev1.PersistentVolumeClaimSpec
-	// WorkerPods are the names of the Pods of each group that is a key, and of those that it had: the autoscaler takes a name off
-	// its list when the Pod has gone.
+	// WorkerPods are the names of the current and former Pods of each group that is a key: the autoscaler removes a name from its list
+	// after the Pod is gone.
 	WorkerPods map[string][]string
 	// WantedPods is the number of Pods that the operator has counted for each group that is a key.
 	WantedPods map[string]int64
-	// SelectedClusterMissing says that the RayCluster in clusterSelector does not exist.
+	// SelectedClusterMissing means that the RayCluster in clusterSelector does not exist.
 	SelectedClusterMissing bool
 }
 
-// Enabled reports whether the gate is on, as far as anybody knows.
+// Enabled reports whether the gate is on, as far as known.
 func (o Options) Enabled(g Gate) bool {
 	if on, set := o.Gates[g]; set {
 		return on
@@ -128,7 +128,7 @@ func (o Options) Enabled(g Gate) bool {
 	return gateDefaults[g]
 }
 
-// Knows reports whether Enabled is more than a guess.
+// Knows reports whether Enabled is certain.
 func (o Options) Knows(g Gate) bool {
 	_, set := o.Gates[g]
 	return set || o.FromOperator || gateDefaults[g]
@@ -139,14 +139,14 @@ func (o Options) KnownFacts() *Facts {
 	return cmp.Or(o.Facts, &Facts{})
 }
 
-// Scheduler is the batch scheduler, or empty when there is none or it is not known.
+// Scheduler is the batch scheduler; empty if there is none or it is unknown.
 func (o Options) Scheduler() string {
 	return ptr.Deref(o.BatchScheduler, "")
 }
 
-// ParseGates reads settings such as "RayClusterMTLS=true" into Options.Gates. Settings may be joined by commas; the last one of a gate counts. The
-// error names every setting that is malformed or whose gate no rule asks for. Gates that the operator knows and rules do not are among the latter,
-// so that a misspelt one is not taken for a harmless one.
+// ParseGates reads settings such as "RayClusterMTLS=true" into Options.Gates. Settings may be joined by commas; the last one of a gate
+// counts. The error names every setting that is malformed or whose gate no rule uses. This includes gates of the operator without rules,
+// because a misspelt gate must not pass as one of these.
 func ParseGates(settings ...string) (map[Gate]bool, error) {
 	gates := map[Gate]bool{}
 	var errs []error

@@ -7,22 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Report is what the checks find in an object, before the tiers of the rules decide what it means. A nil Report takes nothing.
+// Report collects the problems that the checks find in an object, before the tiers of the rules decide about their severity. A nil Report
+// ignores them.
 //
-// Its methods add a problem of the type that they are called after, at a path, with a sentence that says what would be right: the detail, or
-// else the remedy of the rule. Values that may hold a secret (of env, of credentials) must go through Forbidden, which shows none.
+// Each method adds a problem of the type in its name, at a path, with a remedy: the detail, or else the remedy of the rule. Values that may
+// contain a secret (of env, of credentials) must use Forbidden, which shows none.
 type Report struct {
 	// Problems become errors or warnings, as the tier of their rule has it.
 	Problems field.ErrorList
-	// Advice only warns: cases in which a rule that refuses others does not apply for sure.
+	// Advice only has warnings: cases in which a rule that refuses others may not apply.
 	Advice field.ErrorList
 
 	// whole is the report to which this one adds advice, or nil.
 	whole *Report
 }
 
-// When returns the report if the condition is true, and nil if not: out.When(suspended).Invalid(...). What a problem says is computed in
-// both cases, so this is for what is checked once in an object or a group, and not for each item of long lists.
+// When returns the report if the condition is true, and nil if not: out.When(suspended).Invalid(...). The arguments of a problem are
+// evaluated in both cases. Use it for checks that run once in an object or a group, and not for each item of long lists.
 func (r *Report) When(broken bool) *Report {
 	if broken {
 		return r
@@ -30,7 +31,7 @@ func (r *Report) When(broken bool) *Report {
 	return nil
 }
 
-// Maybe returns the report of cases in which the rules do not apply for sure.
+// Maybe returns the report of cases in which the rules may not apply.
 func (r *Report) Maybe() *Report {
 	if r == nil || r.whole != nil {
 		return r
@@ -38,8 +39,8 @@ func (r *Report) Maybe() *Report {
 	return &Report{whole: r}
 }
 
-// Without returns the report of what needs a feature gate: of problems where the gate is known to be off, of advice where nobody
-// knows, and nil where it is on.
+// Without returns the report for a field that needs a feature gate: problems if the gate is known to be off, advice if it is unknown, and
+// nil if it is on.
 func (r *Report) Without(g Gate, o Options) *Report {
 	switch {
 	case o.Enabled(g):
@@ -65,49 +66,49 @@ func (r *Report) add(by *Rule, problem *field.Error, detail []string) {
 	r.Problems = append(r.Problems, problem)
 }
 
-// Invalid is about a value that is wrong.
+// Invalid reports an invalid value.
 func (r *Report) Invalid(by *Rule, path *field.Path, value any, detail ...string) {
 	if r != nil {
 		r.add(by, field.Invalid(path, shown(value), ""), detail)
 	}
 }
 
-// Malformed is about a value of which a validator of Kubernetes says what is wrong. No words mean that nothing is.
+// Malformed reports a value for which a validator of Kubernetes returned messages. No messages mean a valid value.
 func (r *Report) Malformed(by *Rule, path *field.Path, value string, words []string) {
 	if len(words) > 0 {
 		r.Invalid(by, path, value, strings.Join(words, "; "))
 	}
 }
 
-// Forbidden is about a field that must not be there. It shows no value.
+// Forbidden reports a field that must not be set. It shows no value.
 func (r *Report) Forbidden(by *Rule, path *field.Path, detail ...string) {
 	if r != nil {
 		r.add(by, field.Forbidden(path, ""), detail)
 	}
 }
 
-// Required is about a field that must be there.
+// Required reports a missing field.
 func (r *Report) Required(by *Rule, path *field.Path, detail ...string) {
 	if r != nil {
 		r.add(by, field.Required(path, ""), detail)
 	}
 }
 
-// Duplicate is about a value that another item of a list has.
+// Duplicate reports a value that another item of a list has.
 func (r *Report) Duplicate(by *Rule, path *field.Path, value any, detail ...string) {
 	if r != nil {
 		r.add(by, field.Duplicate(path, shown(value)), detail)
 	}
 }
 
-// NotFound is about the name of an object that does not exist.
+// NotFound reports the name of an object that does not exist.
 func (r *Report) NotFound(by *Rule, path *field.Path, value any, detail ...string) {
 	if r != nil {
 		r.add(by, field.NotFound(path, value), detail)
 	}
 }
 
-// TooMany is about a list, or what follows from it, that is too long. The detail goes on with the sentence.
+// TooMany reports a list, or a value derived from it, that is too long. The detail completes the sentence of the message.
 func (r *Report) TooMany(by *Rule, path *field.Path, actual, most int, detail string) {
 	if r != nil {
 		problem := field.TooMany(path, actual, most)
@@ -127,7 +128,7 @@ func OneOf[T ~string](r *Report, by *Rule, path *field.Path, value T, allowed ..
 	return false
 }
 
-// AtLeast reports a number that is there and below the least.
+// AtLeast reports a number that is set and too small.
 func AtLeast[T int32 | int64](r *Report, by *Rule, path *field.Path, value *T, least T) {
 	if value != nil && *value < least {
 		r.Invalid(by, path, *value)

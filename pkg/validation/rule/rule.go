@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Tier says why there is a rule, and with that where it may refuse an object.
+// Tier is the reason why a rule exists. It decides where the rule may refuse an object.
 type Tier string
 
 const (
-	// Peer rules are those of KubeRay 1.7: its schema, CEL, webhook or controller refuses the object too. They refuse new
-	// objects and the errors that an update brings in, everywhere but where they depend on what is not known. A controller
-	// stops where that of KubeRay stops.
+	// Peer rules are those of KubeRay 1.7: its schema, CEL, webhook or controller refuses the object too. They refuse new objects and the
+	// errors that an update adds, everywhere except where they depend on unknown settings. A controller stops where KubeRay's controller
+	// stops.
 	Peer Tier = "peer"
-	// Kubernetes rules are about children that the API server would always refuse, whatever mode, feature gate or webhook
-	// is in play. They refuse as those of the peer do, but never stop what runs already.
+	// Kubernetes rules are about children that the API server would always refuse, independent of mode, feature gate and webhook. They
+	// refuse like those of the peer, but never stop what runs already.
 	Kubernetes Tier = "kubernetes"
 	// Advice rules are all others. They only warn, everywhere in the same words.
 	Advice Tier = "advice"
@@ -27,7 +27,7 @@ const (
 type PeerLayer string
 
 const (
-	// PeerSchema is its CRDs: the schema, CEL, and what the API server asks of each object.
+	// PeerSchema is KubeRay's CRDs: the schema, CEL, and the API server's checks of every object.
 	PeerSchema PeerLayer = "schema"
 	// PeerWebhook is its validating webhook, which is off by default.
 	PeerWebhook PeerLayer = "webhook"
@@ -47,42 +47,42 @@ var (
 	ByStep           = []PeerLayer{PeerStep}
 )
 
-// Severity says what a rule does to an object that breaks it. It follows from the tier.
+// Severity is the effect of a rule on an object that breaks it. It follows from the tier.
 type Severity string
 
 const (
 	// SeverityError refuses the object.
 	SeverityError Severity = "error"
-	// SeverityWarning tells and lets pass.
+	// SeverityWarning accepts the object with a warning.
 	SeverityWarning Severity = "warning"
-	// SeverityBoth belongs to rules with cases of either kind, as the condition tells.
+	// SeverityBoth is for rules with cases of either severity, which the condition describes.
 	SeverityBoth Severity = "error or warning"
 )
 
-// Layer is a place that can tell of a broken rule, besides the API server: where that has it, CEL, Policies and Marker of the rule say.
+// Layer is a place that enforces a rule, besides the API server. The fields CEL, Policies and Marker of the rule are for the API server.
 type Layer string
 
 const (
-	// LayerPackage is package validation, and so every entry point that asks it: gateway, webhook, controller, command line.
+	// LayerPackage is package validation, and so every entry point that uses it: gateway, webhook, controller, command line.
 	LayerPackage Layer = "package"
-	// LayerController is package validation as the controller asks it: the rule needs [Facts] that only the controller has.
+	// LayerController is package validation as the controller uses it: the rule needs [Facts] that only the controller has.
 	LayerController Layer = "controller"
 	// LayerSchema is the OpenAPI schema of the CRD, for rules that only it has.
 	LayerSchema Layer = "schema"
 )
 
-// Layers of rules that not every entry point can tell of.
+// Layers of rules that not every entry point enforces.
 var (
 	ControllerOnly       = []Layer{LayerController}
 	SchemaOnly           = []Layer{LayerSchema}
 	PackageAndController = []Layer{LayerPackage, LayerController}
 )
 
-// Kinds of rules that hold wherever the part of an object stands.
+// Kinds of rules that apply to a part of an object wherever it occurs.
 const (
-	// KindClusterSpec are rules for a RayClusterSpec: that of a RayCluster, a RayJob, a RayService or a RayCronJob.
+	// KindClusterSpec are rules for the RayClusterSpec of a RayCluster, a RayJob, a RayService or a RayCronJob.
 	KindClusterSpec = "RayClusterSpec"
-	// KindJobSpec are rules for a RayJobSpec: that of a RayJob or a RayCronJob.
+	// KindJobSpec are rules for the RayJobSpec of a RayJob or a RayCronJob.
 	KindJobSpec = "RayJobSpec"
 	// KindAny are rules for the metadata of more than one kind.
 	KindAny = "any"
@@ -91,53 +91,53 @@ const (
 // kindOf is the kind of a rule that names none, by how its id begins.
 var kindOf = map[string]string{"RC": KindClusterSpec, "RJ": KindJobSpec, "RS": "RayService", "CJ": "RayCronJob"}
 
-// Rule is all that there is to say about a rule but its check. [New] fills in what follows from the rest.
+// Rule is the declaration of a rule, without its check. [New] fills in the fields that follow from others.
 type Rule struct {
-	// ID is what field.Error.Origin and Violation.Rule hold. It is stable, and never used again. Ids up to 199 are rules of KubeRay 1.7,
+	// ID is the value of field.Error.Origin and Violation.Rule. It is stable and never reused. Ids up to 199 are rules of KubeRay 1.7;
 	// those from 501 are additions.
 	ID string
-	// Kind is the kind of object, or one of the constants above. Empty stands for what the id says: RayClusterSpec, RayJobSpec,
+	// Kind is the kind of object, or one of the constants above. Empty means the kind that the id implies: RayClusterSpec, RayJobSpec,
 	// RayService or RayCronJob.
 	Kind string
-	// Field is where the rule looks. Within a RayClusterSpec or a RayJobSpec it is the path below that.
+	// Field is the field that the rule checks. In a RayClusterSpec or a RayJobSpec, it is the path below that.
 	Field string
-	// Condition says when the rule is broken.
+	// Condition describes when the rule is broken.
 	Condition string
-	// Remedy says what would be right, and is the message of problems that have no other.
+	// Remedy describes a valid value, and is the message of problems that have no other.
 	Remedy string
-	// Tier says why, and where the rule may refuse. Empty stands for Peer where Peer is given, and for Advice.
+	// Tier is the reason of the rule, and decides where it may refuse. Empty means Peer if Peer is given, and otherwise Advice.
 	Tier Tier
-	// Peer are the parts of KubeRay that refuse the object. Empty but for the tier Peer.
+	// Peer are the parts of KubeRay that refuse the object. It is empty except for the tier Peer.
 	Peer []PeerLayer
-	// Mixed says that some cases of the rule, as the condition tells, are of the tier Advice.
+	// Mixed means that some cases of the rule, described in the condition, are of the tier Advice.
 	Mixed bool
-	// Depends names what decides about the rule besides the object: a feature gate, the batch scheduler, the environment of
-	// the operator, other objects. No CRD holds such a rule, and where the thing is not known it is no error.
+	// Depends names what the rule depends on besides the object: a feature gate, the batch scheduler, the environment of the operator, or
+	// other objects. No CRD contains such a rule. While the dependency is unknown, the rule reports no error.
 	Depends string
-	// OptIn says that an option of the operator makes errors of the warnings.
+	// OptIn means that an option of the operator turns the warnings into errors.
 	OptIn bool
-	// Transition says that the rule is about the way from the old object to the new one, and so has a say in updates only.
+	// Transition means that the rule compares the old object with the new one, and so applies only to updates.
 	Transition bool
-	// Layers are the places that enforce the rule outside of the API server. Nil stands for LayerPackage.
+	// Layers are the places that enforce the rule outside of the API server. Nil means LayerPackage.
 	Layers []Layer
-	// Same are ids of the catalogue that say the same; problems carry ID.
+	// Same are ids of the catalogue with the same meaning; problems have ID.
 	Same []string
-	// Reads are the other fields that decide, beyond Field and those that stand in the message: below the part that Kind
-	// names, or, after "../", next to the field of the problem. An old problem is a new one when they change.
+	// Reads are the other fields that the rule reads, besides Field and those in the message. A path is below the part that Kind names, or,
+	// after "../", next to the field of the problem. If one of them changes, an old problem counts as new.
 	Reads []string
 
-	// Marker says that the types in api declare the rule by a marker, as the types of KubeRay 1.7 do and in its words, and what
-	// becomes of it in the CRD: a keyword of the schema, or CEL. Empty for none.
+	// Marker means that the types in api declare the rule by a marker, in the same words as the types of KubeRay 1.7. Its value is the form
+	// in the CRD: a keyword of the schema, or CEL. Empty means no marker.
 	Marker APILayer
-	// Keyword is a keyword of the schema that enforces the rule. Nil for none.
+	// Keyword is a keyword of the schema that enforces the rule. Nil means none.
 	Keyword *Keyword
-	// CEL is what the schemas of the CRDs ask.
+	// CEL are the expressions in the schemas of the CRDs.
 	CEL []CEL
-	// Policies are what ValidatingAdmissionPolicies ask where a schema cannot see or afford what the rule reads.
+	// Policies are expressions in ValidatingAdmissionPolicies, for rules that a schema cannot evaluate or afford.
 	Policies []Policy
 }
 
-// Severity is what becomes of an object that breaks the rule.
+// Severity is the effect on an object that breaks the rule.
 func (r *Rule) Severity() Severity {
 	switch {
 	case r.Tier == Advice && !r.OptIn:
@@ -206,7 +206,7 @@ func NewEnum[T ~string](r Rule, values ...T) Enum[T] {
 	return Enum[T]{New(r), values}
 }
 
-// Check reports a value that is none of them, and whether it is one.
+// Check reports a value that is not one of them, and returns whether it is one.
 func (e Enum[T]) Check(r *Report, path *field.Path, value T) bool {
 	return OneOf(r, e.Rule, path, value, e.values...)
 }

@@ -16,7 +16,7 @@ import (
 
 func nameOf(i int) string { return fmt.Sprintf("cluster-%04d", i) }
 
-// makeClusters creates RayClusters that no operator acts on, so that they change only as the measurement wants.
+// makeClusters creates RayClusters without an operator, so that they only change as the measurement requires.
 func makeClusters(ctx context.Context, p *product.Product, ns string, count int) error {
 	for i := range count {
 		pod := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:2.52.0"}}}}

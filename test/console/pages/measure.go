@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/test/console/internal/product"
 )
 
-// usage is what the gateway has used in a period.
+// usage is the gateway's usage in a period.
 type usage struct {
 	memory  float64 // MiB
 	cpu     float64 // of one processor
@@ -63,7 +63,7 @@ func measure(ctx context.Context, o options) error {
 func watch(ctx context.Context, p *product.Product, ns string, o options, from int) (usage, error) {
 	stop := changes(ctx, p, ns, o, from)
 	select {
-	case <-time.After(2 * time.Second): // what has just been opened comes to rest
+	case <-time.After(2 * time.Second): // lets new pages settle
 	case <-ctx.Done():
 	}
 	begin, first := time.Now(), 0.0
@@ -89,7 +89,7 @@ func watch(ctx context.Context, p *product.Product, ns string, o options, from i
 	return u, err
 }
 
-// pages are those that are open.
+// pages are the open pages.
 type pages struct {
 	tabs    []*browser.Page
 	cancel  context.CancelFunc
@@ -145,7 +145,8 @@ func openAll(ctx context.Context, chromium *browser.Browser, p *product.Product,
 	return a, nil
 }
 
-// openTab opens a page in a profile of its own, by way of the login. The requests of the login are not those of a page, so that it is loaded once more.
+// openTab opens a page in a profile of its own, with a login. It loads the page again after the login, whose requests are not those of a
+// page.
 func openTab(chromium *browser.Browser, base, path, token string) (*browser.Page, error) {
 	tab, err := chromium.Open(browser.Options{})
 	if err != nil {
@@ -168,7 +169,7 @@ func openTab(chromium *browser.Browser, base, path, token string) (*browser.Page
 	return tab, nil
 }
 
-// isLive tells when a page has all that it asks for but its watch.
+// isLive returns an error unless a page has received all that it asks for except its watch.
 func isLive(tab *browser.Page) error {
 	text, err := tab.Text()
 	if err != nil {

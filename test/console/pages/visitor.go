@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// visitor does what the tab of a browser does: the same requests in the same order, on connections of its own.
+// visitor acts like the tab of a browser: it sends the same requests in the same order, on its own connections.
 type visitor struct {
 	http    *http.Client
 	cookies []*http.Cookie
@@ -19,11 +19,11 @@ type visitor struct {
 }
 
 func newVisitor(base string, cookies []*http.Cookie, arrived *atomic.Int64) *visitor {
-	// A browser has six connections to a host, and speaks HTTP/1.1 without TLS.
+	// A browser has six connections to a host, and uses HTTP/1.1 without TLS.
 	return &visitor{http: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 6}}, cookies: cookies, base: base, arrived: arrived}
 }
 
-// open sends the requests, and reads those that are watches until ctx ends.
+// open sends the requests, and reads watches until ctx ends.
 func (v *visitor) open(ctx context.Context, paths []string) error {
 	for _, path := range paths {
 		resp, err := v.get(ctx, path)

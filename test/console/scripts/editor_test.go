@@ -60,7 +60,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestErrorsOfChecks tells errors that are about the text from those that pass, and from those that do neither.
+// TestErrorsOfChecks separates errors about the text from temporary errors, and from all others.
 func TestErrorsOfChecks(t *testing.T) {
 	s := scriptOf(t, "problems")
 	s.run("var code = {DEADLINE_EXCEEDED: 4, INVALID_ARGUMENT: 3, ALREADY_EXISTS: 6, PERMISSION_DENIED: 7, RESOURCE_EXHAUSTED: 8, ABORTED: 10, UNAVAILABLE: 14}")

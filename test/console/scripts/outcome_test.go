@@ -2,7 +2,7 @@ package scripts
 
 import "testing"
 
-// TestLogsThatNeverCome tells logs that are not there yet from those of jobs that ended before they ran.
+// TestLogsThatNeverCome distinguishes logs that do not exist yet from those of jobs that ended before they ran.
 func TestLogsThatNeverCome(t *testing.T) {
 	s := scriptOf(t, "outcome")
 	s.run("var code = {RESOURCE_EXHAUSTED: 8, ABORTED: 10}")

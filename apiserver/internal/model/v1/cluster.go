@@ -30,7 +30,7 @@ func ClusterToRay(c *kuberay.Cluster, templates Templates, now time.Time) (*rayv
 	return rc, append(errs, more...)
 }
 
-// ClusterFromRay returns what V1 shows of a RayCluster, without its events.
+// ClusterFromRay returns the V1 form of a RayCluster, without its events.
 func ClusterFromRay(rc *rayv1.RayCluster) *kuberay.Cluster {
 	return &kuberay.Cluster{
 		Name: rc.Name, Namespace: rc.Namespace, User: userOf(rc.Labels, rc.Annotations), Version: rc.Labels[labelVersion],

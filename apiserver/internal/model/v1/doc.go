@@ -1,7 +1,8 @@
-// Package v1 turns the messages of KubeRay's V1 wire into custom resources and ConfigMaps, and those back into messages. It is pure: no client, no clock.
+// Package v1 converts the messages of KubeRay's V1 API to custom resources and ConfigMaps, and back. It is pure: no client, no clock.
 //
-// V1 knows only a part of a custom resource. A create writes what V1 knows; an update ([UpdateService]) changes what differs between what a V1 client
-// sees of the stored object and what it wants, and nothing else. Every stored object can be shown. Fields that V1 does not have are left out.
+// V1 has only a part of a custom resource. A create writes the fields that V1 has. An update ([UpdateService]) only changes fields whose
+// value for a V1 client differs between the stored object and the wanted one. Every stored object can be shown. Fields that V1 does not
+// have are left out.
 //
 // Labels, annotations and the ConfigMaps of compute templates are those of KubeRay's API server byte by byte, so that both can serve the same objects.
 package v1

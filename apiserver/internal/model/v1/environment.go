@@ -45,7 +45,7 @@ func environmentToRay(e *kuberay.EnvironmentVariables) []corev1.EnvVar {
 	return all
 }
 
-// environmentFromRay leaves out what V1 has no source for. The message is there as soon as the container has a variable, be it reserved.
+// environmentFromRay leaves out sources that V1 does not have. It returns a message if the container has any variable, even a reserved one.
 func environmentFromRay(all []corev1.EnvVar, reserved []string) *kuberay.EnvironmentVariables {
 	if len(all) == 0 {
 		return nil

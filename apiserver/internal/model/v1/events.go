@@ -11,12 +11,12 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// ClusterEvents returns what V1 shows of the events of a RayCluster, oldest first.
+// ClusterEvents returns the V1 form of the events of a RayCluster, oldest first.
 func ClusterEvents(cluster *metav1.ObjectMeta, events []corev1.Event) []*kuberay.ClusterEvent {
 	return eventsFromKube(cmp.Or(cluster.Labels[labelClusterName], cluster.Name), events)
 }
 
-// ServiceEvents returns what V1 shows of the events of a RayService and of those of its active cluster, in this order, and of each oldest first.
+// ServiceEvents returns the V1 form of the events of a RayService and then of those of its active cluster, each oldest first.
 func ServiceEvents(service *metav1.ObjectMeta, own, cluster []corev1.Event) []*kuberay.RayServiceEvent {
 	var out []*kuberay.RayServiceEvent
 	for _, e := range slices.Concat(eventsFromKube(service.Name, own), eventsFromKube(service.Name, cluster)) {

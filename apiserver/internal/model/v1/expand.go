@@ -63,8 +63,8 @@ func groupsIn(tree map[string]any) []groupIn {
 	return all
 }
 
-// Expand gives the groups that name a compute template its size and tolerations, and takes the name away. Only the Ray container gets the size: a side-car
-// has its own.
+// Expand sets the size and tolerations of a compute template in the groups that name it, and removes the name. Only the Ray container gets
+// the size: a side-car has its own.
 func (all Templates) Expand(tree map[string]any) (field.ErrorList, error) {
 	var errs field.ErrorList
 	for _, g := range groupsIn(tree) {

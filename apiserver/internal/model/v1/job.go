@@ -50,7 +50,7 @@ func submitterToRay(s *kuberay.RayJobSubmitter) (*corev1.PodTemplateSpec, field.
 	}}, errs
 }
 
-// JobFromRay returns what V1 shows of a RayJob.
+// JobFromRay returns the V1 form of a RayJob.
 func JobFromRay(job *rayv1.RayJob) *kuberay.RayJob {
 	spec, status := &job.Spec, &job.Status
 	j := &kuberay.RayJob{

@@ -21,13 +21,13 @@ var always = map[protoreflect.FullName]bool{
 	"proto.Volume.volume_type": true, "proto.HeadGroupSpec.ray_start_params": true, "proto.WorkerGroupSpec.ray_start_params": true,
 }
 
-// AppendJSON appends the JSON of a message to dst, as KubeRay's API server writes it: lowerCamelCase names in the order of the declaration, enums as
-// numbers, 64-bit integers as text, without what is empty but for the fields above. It fails for a Timestamp out of range.
+// AppendJSON appends the JSON of a message to dst, as KubeRay's API server writes it: lowerCamelCase names in the order of the declaration,
+// enums as numbers, 64-bit integers as text, without empty fields except those above. It fails for a Timestamp out of range.
 func AppendJSON(dst []byte, m proto.Message) ([]byte, error) {
 	return appendMessage(dst, m.ProtoReflect())
 }
 
-// AppendList is AppendJSON for a message with one list, of which objects are the JSON.
+// AppendList is AppendJSON for a message with one list; objects are the JSON of its items.
 func AppendList(dst []byte, m proto.Message, objects [][]byte) ([]byte, error) {
 	return appendFields(dst, m.ProtoReflect(), objects)
 }

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// listKeys are the members that tell the items of a list apart, in the order in which they are tried: worker groups, mounts, then all that has a name,
-// ports, and what is selected of a ConfigMap.
+// listKeys are the members that identify the items of a list, in the order in which they are tried: worker groups, mounts, then all items
+// with a name, ports, and selected keys of a ConfigMap.
 var listKeys = []string{"groupName", "mountPath", "name", "containerPort", "key"}
 
-// merge returns current with the changes that lead from before to after. What is the same in both stays as it is in current, whatever it is there; so
-// what neither knows stays, too. None of the three is changed, and the result may share parts with them.
+// merge returns current with the changes from before to after. Members that are equal in both keep their value in current, and so do
+// members that neither has. None of the three is changed, and the result may share parts with them.
 //
-// This is the three-way merge of kubectl apply. The strategic merge patch of apimachinery does not do for it: it goes by tags of Go types, which the
-// lists of Ray's types do not have.
+// This is the three-way merge of kubectl apply. The strategic merge patch of apimachinery does not work here: it needs tags of Go types,
+// which the lists of Ray's types do not have.
 func merge(current, before, after any) any {
 	if reflect.DeepEqual(before, after) {
 		return current
@@ -57,8 +57,8 @@ func mergeMaps(current, before, after map[string]any) map[string]any {
 	return out
 }
 
-// remainder is what stays of a member that is wanted no more: the items of a list, and the labels and annotations, that others have added; nil for nothing.
-// Any other object goes as a whole: half a source of a volume is none.
+// remainder is the part of a removed member that stays: the items of a list, and the labels and annotations, that others have added; nil
+// for nothing. Any other object is removed as a whole, because a part of a volume source is invalid.
 func remainder(name string, current, before any) any {
 	switch was := before.(type) {
 	case []any:
@@ -117,7 +117,7 @@ func mergeSets(current, before, after []any) []any {
 	return out
 }
 
-// keyOf returns the first key that all items of the lists have and that no two items of a list have the same value of; empty when there is none.
+// keyOf returns the first key that all items of the lists have, with different values within each list; empty if there is none.
 func keyOf(lists ...[]any) string {
 	unique := func(key string) bool {
 		for _, list := range lists {
@@ -145,7 +145,7 @@ func keyOf(lists ...[]any) string {
 	return ""
 }
 
-// withKey returns the item of a list that has the same value of a key as another item; nil when there is none.
+// withKey returns the item of a list with the same value of a key as another item; nil if there is none.
 func withKey(list []any, key string, like any) any {
 	value := like.(map[string]any)[key]
 	for _, item := range list {

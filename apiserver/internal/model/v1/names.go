@@ -24,7 +24,7 @@ const (
 	annotationUpdated         = "ray.io/update-timestamp"
 	annotationComputeTemplate = "ray.io/compute-template"
 	annotationComputeImage    = "ray.io/compute-image"
-	// annotationUser holds a user that is no label value.
+	// annotationUser has a user that is not a valid label value.
 	annotationUser = "raygate.io/user"
 )
 
@@ -51,8 +51,8 @@ func without(all map[string]string, names ...string) map[string]string {
 	return left
 }
 
-// setUser writes the owner of an object. A label holds less than what people call themselves, so that one that does not fit goes into an annotation,
-// and what fits of it into the label.
+// setUser writes the owner of an object. A user who is not a valid label value is written to an annotation, and the valid part to the
+// label.
 func setUser(user string, labels, annotations map[string]string) field.ErrorList {
 	label := userLabel(user)
 	if label == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// group is what the messages of head and workers have in common.
+// group is the common part of the messages of head and workers.
 type group interface {
 	GetComputeTemplate() string
 	GetImage() string
@@ -58,7 +58,7 @@ func workerPod(g *kuberay.WorkerGroupSpec, o specOptions, path *field.Path) (cor
 	return podToRay(g, c, o, path)
 }
 
-// podToRay completes a Pod template whose container has what only head or workers have.
+// podToRay completes a Pod template. Its container already has the parts that only the head or workers have.
 func podToRay(g group, c corev1.Container, o specOptions, path *field.Path) (corev1.PodTemplateSpec, field.ErrorList) {
 	var errs field.ErrorList
 	c.Image = g.GetImage()
@@ -100,8 +100,8 @@ func podToRay(g group, c corev1.Container, o specOptions, path *field.Path) (cor
 
 func defaultImage(version string) string { return "rayproject/ray:" + version }
 
-// podFromRay returns what V1 shows of a Pod template, in a message that has no more than the group interface. reserved are the variables that are not
-// shown.
+// podFromRay returns the V1 form of a Pod template, in a message with only the fields of the group interface. reserved are the variables
+// that are left out.
 func podFromRay(t *corev1.PodTemplateSpec, container string, reserved []string, version string) *kuberay.WorkerGroupSpec {
 	g := &kuberay.WorkerGroupSpec{
 		ComputeTemplate: t.Annotations[annotationComputeTemplate], Volumes: volumesFromRay(&t.Spec),
@@ -123,7 +123,7 @@ func podFromRay(t *corev1.PodTemplateSpec, container string, reserved []string, 
 	return g
 }
 
-// rayContainer returns the container that runs Ray: the one of the name that V1 gives it, or else the first one; nil when there is none.
+// rayContainer returns the container that runs Ray: the one with V1's name, or else the first one; nil if there is none.
 func rayContainer(spec *corev1.PodSpec, name string) *corev1.Container {
 	at := slices.IndexFunc(spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 	switch {
@@ -135,8 +135,8 @@ func rayContainer(spec *corev1.PodSpec, name string) *corev1.Container {
 	return nil
 }
 
-// imageFromRay returns the image as it was asked for: one that was made from the version is not shown. An annotation that others have outdated does
-// not count.
+// imageFromRay returns the image as requested: an image that was derived from the version is not shown. An annotation that others have
+// outdated does not count.
 func imageFromRay(t *corev1.PodTemplateSpec, c *corev1.Container, version string) string {
 	if asked, ok := t.Annotations[annotationComputeImage]; ok && asked == "" && c.Image == defaultImage(version) {
 		return ""

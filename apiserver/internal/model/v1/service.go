@@ -27,7 +27,7 @@ func ServiceToRay(s *kuberay.RayService, templates Templates, now time.Time) (*r
 	return rs, append(errs, more...)
 }
 
-// ServiceFromRay returns what V1 shows of a RayService, without its events.
+// ServiceFromRay returns the V1 form of a RayService, without its events.
 func ServiceFromRay(rs *rayv1.RayService) *kuberay.RayService {
 	active := &rs.Status.ActiveServiceStatus
 	s := &kuberay.RayService{

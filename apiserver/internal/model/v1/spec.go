@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// specOptions are what the makers of a cluster's spec differ in.
+// specOptions are the differences between the callers that make a cluster's spec.
 type specOptions struct {
 	version string
 	// shared are the variables of all groups.

@@ -54,7 +54,7 @@ func RuntimeEnvText(data json.RawMessage) map[string]string {
 	return out
 }
 
-// Millis is a time as V1 shows those of submissions; zero for none.
+// Millis is a time in V1's format for submissions; zero for none.
 func Millis(t time.Time) uint64 {
 	if t.IsZero() || t.UnixMilli() < 0 {
 		return 0

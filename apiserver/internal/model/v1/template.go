@@ -50,7 +50,7 @@ func TemplateToConfigMap(t *kuberay.ComputeTemplate) (*corev1.ConfigMap, field.E
 	return cm, errs
 }
 
-// TemplateFromConfigMap returns the compute template that a ConfigMap keeps; nil when it keeps none. What cannot be read in it counts as not there.
+// TemplateFromConfigMap returns the compute template in a ConfigMap; nil if it has none. Unreadable parts count as absent.
 func TemplateFromConfigMap(cm *corev1.ConfigMap) *kuberay.ComputeTemplate {
 	if cm.Labels[LabelConfigType] != ConfigTypeTemplate {
 		return nil
@@ -89,7 +89,7 @@ func memoryOf(t *kuberay.ComputeTemplate) (resource.Quantity, field.ErrorList) {
 	return q, nil
 }
 
-// expand returns what a compute template means for a Ray container and its Pod. path is where the template is named.
+// expand returns the resources and tolerations of a compute template. path is the field that names the template.
 func (all Templates) expand(name string, path *field.Path) (corev1.ResourceRequirements, []corev1.Toleration, field.ErrorList) {
 	t := all[name]
 	if t == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// Tree returns the JSON of an object that was made of a message, as it is written: without a status and without nulls.
+// Tree returns the JSON of an object that was made from a message, as it is written: without a status and without nulls.
 func Tree(object any) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -26,9 +26,9 @@ func Tree(object any) (map[string]any, error) {
 	return tree, nil
 }
 
-// UpdateService changes the JSON of a stored RayService to what a message wants. A message is all of a RayService as V1 knows it, so a part that it does
-// not have goes; what V1 cannot show of the stored object stays. templates hold those that the message names, and those that the stored object names
-// as far as there are any. Problems have the paths of the message.
+// UpdateService changes the JSON of a stored RayService to the wanted message. A message contains all that V1 has of a RayService, so parts
+// that it lacks are removed; parts of the stored object that V1 cannot show stay. templates has those that the message names, and the
+// existing ones that the stored object names. Problems have the paths of the message.
 func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates Templates, now time.Time) (field.ErrorList, error) {
 	var rs rayv1.RayService
 	data, err := json.Marshal(stored)
@@ -39,7 +39,7 @@ func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates 
 		return nil, fmt.Errorf("reading a stored RayService: %w", err)
 	}
 	seen := ServiceFromRay(&rs)
-	from, _ := ServiceToRay(seen, templates, now) // whatever is wrong with it is not what is asked for
+	from, _ := ServiceToRay(seen, templates, now) // its errors are not about the request
 	to, errs := ServiceToRay(wanted, templates, now)
 	if len(errs) > 0 {
 		return errs, nil
@@ -102,8 +102,8 @@ func settlePod(name string, stored, before, after *corev1.PodTemplateSpec) {
 	before.Spec.Tolerations = gone
 }
 
-// settleReplicas keeps the lower bound of a worker group that is shown as zero and comes back as zero: for a new group zero means the number of
-// replicas, for a stored one it is what is stored.
+// settleReplicas keeps the lower bound of a worker group that is shown as zero and returned as zero: for a new group zero means the number
+// of replicas, for a stored one the stored value.
 func settleReplicas(seen, wanted *kuberay.ClusterSpec, before, after *rayv1.RayClusterSpec) {
 	bounds := map[string]int32{}
 	for i, g := range seen.GetWorkerGroupSpec() {

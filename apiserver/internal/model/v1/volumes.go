@@ -107,7 +107,7 @@ func itemsFromRay(items []corev1.KeyToPath) map[string]string {
 	return all
 }
 
-// volumesFromRay shows the volumes of a Pod that V1 has a type for, each with its first mount. One that is mounted nowhere has no path.
+// volumesFromRay returns the volumes of a Pod that V1 has a type for, each with its first mount. A volume without a mount has no path.
 func volumesFromRay(spec *corev1.PodSpec) []*kuberay.Volume {
 	mounts := map[string]*corev1.VolumeMount{}
 	for i := range spec.Containers {
@@ -179,7 +179,7 @@ func sourceFromVolume(v *kuberay.Volume, s *corev1.VolumeSource) bool {
 	return true
 }
 
-// quantityText is an amount in its canonical form, empty when there is none.
+// quantityText is an amount in its canonical form; empty if there is none.
 func quantityText(list corev1.ResourceList, name corev1.ResourceName) string {
 	if q, ok := list[name]; ok {
 		return q.String()

@@ -1,4 +1,4 @@
-// Package kube serves a few paths of the Kubernetes API, as KubeRay's API server does for its dashboard and for clients that speak to Kubernetes: Ray's
-// custom resources, their events, and the proxy of the Services that belong to clusters. It passes requests on with the identity of their caller and
-// answers back as they come, watches included; what callers may do Kubernetes says. It is no way to anything else of Kubernetes.
+// Package kube serves a few paths of the Kubernetes API, as KubeRay's API server does for its dashboard and for Kubernetes clients. These
+// are Ray's custom resources, their events, and the proxy of the Services of clusters. It passes requests on with the identity of their
+// caller and streams answers back, including watches. Kubernetes authorizes the callers. All other paths of Kubernetes are unreachable.
 package kube

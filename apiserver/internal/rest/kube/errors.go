@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// WriteError writes an error that arises here as Kubernetes writes its own, because that is what the clients of these paths read.
+// WriteError writes an error of the gateway in the format of Kubernetes, because clients of these paths expect it.
 func (h *Handler) WriteError(w http.ResponseWriter, err error) {
 	st, code := rest.Failure(h.Table, w.Header(), err)
 	if rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason() == "COMPUTE_TEMPLATE_NOT_FOUND" {
@@ -28,7 +28,7 @@ func (h *Handler) WriteError(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// reasons are what Kubernetes says of these codes.
+// reasons are Kubernetes' reasons for these codes.
 var reasons = map[int]metav1.StatusReason{
 	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusUnauthorized: metav1.StatusReasonUnauthorized, http.StatusForbidden: metav1.StatusReasonForbidden,
 	http.StatusNotFound: metav1.StatusReasonNotFound, http.StatusMethodNotAllowed: metav1.StatusReasonMethodNotAllowed, http.StatusRequestEntityTooLarge: metav1.StatusReasonRequestEntityTooLarge,

@@ -10,13 +10,13 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// expand returns the body of an object with the compute templates that it names spelt out. A body that names none, or that cannot be read, goes to Kubernetes
-// as it is.
+// expand returns the body of an object with its compute templates expanded. A body without templates, or an unreadable one, is passed to
+// Kubernetes unchanged.
 func (h *Handler) expand(r *http.Request, namespace string, data []byte) ([]byte, error) {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	isYAML := strings.Contains(mediaType, "yaml")
 	if err != nil && r.Header.Get("Content-Type") != "" || !isYAML && mediaType != "" && mediaType != "application/json" {
-		return data, nil // Kubernetes says what it thinks of the type
+		return data, nil // Kubernetes decides about the type
 	}
 	tree, _ := kubedoc.Read(data, isYAML)
 	if tree == nil {

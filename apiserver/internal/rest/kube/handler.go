@@ -31,13 +31,13 @@ type Options struct {
 	Expand func(ctx context.Context, namespace string, tree map[string]any) (bool, error)
 	// IsRayService reports whether a Service belongs to a Ray cluster, for the context's caller.
 	IsRayService func(ctx context.Context, namespace, name string) (bool, error)
-	// Record makes a write visible to later reads of the gateway. answer is that of the API server.
+	// Record makes a write visible to later reads of the gateway. answer is the API server's.
 	Record func(resource string, key types.NamespacedName, answer []byte) error
 	// Stop ends open requests.
 	Stop <-chan struct{}
 }
 
-// maxRecorded is the longest answer to a write that is looked at, in bytes: etcd takes 1.5 MiB.
+// maxRecorded is the longest answer to a write that is read, in bytes: etcd takes 1.5 MiB.
 const maxRecorded = 2 << 20
 
 // Handler serves the paths.

@@ -17,8 +17,8 @@ const (
 // retryable are the answers after which trying again may help.
 var retryable = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// retrying repeats reads while the API server is unavailable. Nothing of an answer has been passed on by then. Requests that may change something are sent
-// once, because it is not known whether they were carried out.
+// retrying repeats reads while the API server is unavailable. No part of an answer has been passed on by then. Requests that may change
+// something are sent once, because it is unknown whether they took effect.
 type retrying struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

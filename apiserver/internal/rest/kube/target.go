@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Prefixes of the paths. Only a part of what is below the last two is served.
+// Prefixes of the paths. Only some paths below the last two are served.
 var Prefixes = []string{rayPrefix, eventsPrefix, corePrefix}
 
 const (
@@ -22,7 +22,7 @@ const (
 	corePrefix   = "/api/v1/namespaces/"
 )
 
-// target is what a request is for.
+// target is the target of a request.
 type target struct {
 	// route is the pattern of the path, for metrics and the log.
 	route     string
@@ -31,13 +31,13 @@ type target struct {
 	resource, name string
 	// query to pass on.
 	query string
-	// service is the Service whose proxy is asked for; empty for all else.
+	// service is the Service whose proxy is requested; empty for all other requests.
 	service string
-	// templates says that the body is an object whose groups may name compute templates.
+	// templates means that the body is an object whose groups may name compute templates.
 	templates bool
 }
 
-// targetOf returns what a request is for, or an error when it is for nothing that is served. answer is the header of that.
+// targetOf returns the target of a request, or an error if the path is not served. answer is the header of the error's answer.
 func targetOf(answer http.Header, r *http.Request) (*target, error) {
 	clean := path.Clean(r.URL.Path)
 	if clean != strings.TrimSuffix(r.URL.Path, "/") && !strings.Contains(r.URL.Path, "/proxy/") || slices.Contains(strings.Split(r.URL.Path, "/"), "..") {

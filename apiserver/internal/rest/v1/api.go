@@ -29,7 +29,7 @@ const (
 	typeJSON = "application/json"
 )
 
-// services are those that KubeRay's server has.
+// services are the services of KubeRay's server.
 var services = []protoreflect.ServiceDescriptor{
 	kuberay.File_kuberay_cluster_proto.Services().Get(0),
 	kuberay.File_kuberay_config_proto.Services().Get(0),
@@ -62,7 +62,7 @@ func New(o Options) *API {
 	return a
 }
 
-// passedHeaders are those that reach the services, and under which names.
+// passedHeaders maps the headers that services receive to their keys.
 var passedHeaders = map[string]string{"X-Request-Id": "x-request-id", "Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent"}
 
 // ServeHTTP implements http.Handler.
@@ -138,7 +138,7 @@ func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Rout
 	_, _ = w.Write(data)
 }
 
-// read returns the body of a request that asks for nothing that would be ignored while something is written.
+// read returns the body of a request. It refuses parameters and bodies that would be ignored while something is written.
 func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
 	if err := rest.Unheeded(r); err != nil {
 		return nil, err

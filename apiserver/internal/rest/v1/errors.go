@@ -20,7 +20,7 @@ const (
 	headerDetails = "Grpc-Status-Details-Bin"
 )
 
-// WriteError writes an error: code and message in the body, all else in headers.
+// WriteError writes an error: code and message in the body, other details in headers.
 func (a *API) WriteError(w http.ResponseWriter, err error) {
 	header := w.Header()
 	st, code := rest.Failure(a.Table, header, err)
@@ -29,7 +29,7 @@ func (a *API) WriteError(w http.ResponseWriter, err error) {
 	if data, err := proto.Marshal(st.Proto()); err == nil {
 		header.Set(headerDetails, base64.RawStdEncoding.EncodeToString(data))
 	}
-	// The message is never empty: KubeRay's Python client shows it without asking whether it is there.
+	// The message is never empty: KubeRay's Python client requires it.
 	data, err := modelv1.AppendJSON(nil, &spb.Status{Code: int32(st.Code()), Message: cmp.Or(st.Message(), st.Code().String())})
 	if err != nil {
 		data, code = []byte(`{"code":13,"message":"internal error"}`), http.StatusInternalServerError

@@ -20,8 +20,8 @@ var PagePrefixes = []string{"/metrics", "/swagger"}
 //go:embed swagger.html
 var swaggerPage []byte
 
-// Pages serves what KubeRay's server has besides its API on the same port: metrics, the Swagger documents, whose files are the top of documents, and a page that
-// shows them. Only the metrics ask for a caller, unless nobody has to name themselves.
+// Pages serves the parts of KubeRay's server besides its API on the same port: metrics, the Swagger documents, which are the files in the
+// root of documents, and a page that shows them. Only the metrics require a caller, unless there is no authentication.
 func (a *API) Pages(metrics http.Handler, documents fs.FS) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern, route string, h http.Handler) {

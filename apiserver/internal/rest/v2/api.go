@@ -26,7 +26,7 @@ const (
 	minGzip = 128 << 10
 )
 
-// Services are those of this version: one per kind, then the one for submissions.
+// Services are the services of this version: one per kind, then the one for submissions.
 var Services = []protoreflect.ServiceDescriptor{
 	raygatev2.File_raygate_v2_cluster_service_proto.Services().Get(0),
 	raygatev2.File_raygate_v2_job_service_proto.Services().Get(0),
@@ -72,7 +72,7 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// call is a request whose route is known.
+// call is a request with its route.
 type call struct {
 	*API
 	w        http.ResponseWriter
@@ -131,7 +131,7 @@ func (a *API) call(ctx context.Context, c *call, b *body) {
 	c.serveUnary(ctx, fill)
 }
 
-// passedHeaders are those that reach the services, and under which names.
+// passedHeaders maps the headers that services receive to their keys.
 var passedHeaders = map[string]string{
 	"X-Request-Id": "x-request-id", "X-Min-Resource-Version": "x-min-resource-version", "If-Match": "if-match",
 	"Traceparent": "traceparent", "Tracestate": "tracestate", "User-Agent": "user-agent",

@@ -73,8 +73,8 @@ func check(m *rest.Route, r *http.Request) error {
 	return nil
 }
 
-// bodyType chooses the decoder. A client that names no type, or the one that curl -d sends by itself, is taken for someone at a
-// terminal: what begins like JSON is JSON, all else is YAML.
+// bodyType selects the decoder. A client without a content type, or with the default of curl -d, is probably a user at a terminal: a body
+// that begins like JSON is JSON, any other is YAML.
 func bodyType(header string, data []byte) (string, error) {
 	if len(data) == 0 {
 		return typeJSON, nil
@@ -107,7 +107,7 @@ func unsupportedType(header string) error {
 	return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "UNSUPPORTED_MEDIA_TYPE", Message: "the content type " + strings.ToValidUTF8(header, "?") + " is not supported: send application/json or application/yaml, in UTF-8"}
 }
 
-// accepted are the types by which clients ask for ours.
+// accepted maps media types in Accept headers to the gateway's formats.
 var accepted = map[string]format{
 	typeJSON: typeJSON, typeNDJSON: typeJSON, "*/*": typeJSON, "application/*": typeJSON, typeSSE: typeSSE,
 	typeYAML: typeYAML, "application/x-yaml": typeYAML, "text/yaml": typeYAML, "text/x-yaml": typeYAML,
@@ -165,8 +165,8 @@ func lastEventID(r *http.Request, matched *rest.Route) {
 	}
 }
 
-// decode reads a body. An object goes to the service as the document that it is: only there all its mistakes can be named together with what rules say,
-// and only the API server knows whether it has the fields that its message does not have.
+// decode reads a body. An object is passed to the service as its document. Only the service can report all its mistakes together with the
+// problems that rules find, and only the API server knows whether it has the fields that the message lacks.
 func (b *body) decode(msg proto.Message, x *document.Exchange) error {
 	if len(bytes.TrimSpace(b.data)) == 0 {
 		return malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})

@@ -24,7 +24,7 @@ const (
 // format is the content type that a client wants.
 type format string
 
-// contentType is that of an answer, which is no stream.
+// contentType is that of an answer that is not a stream.
 func (f format) contentType() string {
 	if f == typeYAML {
 		return typeYAML
@@ -46,7 +46,7 @@ func (f format) encode(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// escaped returns JSON without characters that YAML allows only as escapes, or takes for line breaks.
+// escaped returns JSON without characters that YAML allows only as escapes, or treats as line breaks.
 func escaped(data []byte) []byte {
 	special := func(c rune) bool {
 		return c >= 0x7f && c <= 0x9f || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff
@@ -65,7 +65,7 @@ func escaped(data []byte) []byte {
 	return out
 }
 
-// statusJSON writes a status. protojson varies its spacing on purpose, which nobody needs to see.
+// statusJSON writes a status. It removes the random spacing that protojson adds on purpose.
 func statusJSON(st *spb.Status) ([]byte, error) {
 	data, err := protojson.Marshal(st)
 	if err != nil {

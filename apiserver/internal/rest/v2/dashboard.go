@@ -66,7 +66,7 @@ type dashboardRequest struct {
 	path    string
 }
 
-// passOn passes a request on to a dashboard. It counts as a call that stays open, since its duration is not known.
+// passOn passes a request on to a dashboard. It counts as a long call, because its duration is unknown.
 func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest, to serveFunc) {
 	rest.SetRoute(w, d.route)
 	a.gate.Enter(w, r, true, func(ctx context.Context, _ *edge.Visit) error {

@@ -1,2 +1,2 @@
-// Package v2 is version 2 of the REST API: its routes, bodies, errors and answers. It knows the kinds by the descriptors of their services alone.
+// Package v2 is version 2 of the REST API: its routes, bodies, errors and answers. It only uses the descriptors of the kinds' services.
 package v2

@@ -29,7 +29,7 @@ const maxFiles = 256
 
 // Pages shows dashboards to browsers.
 type Pages struct {
-	// Authorize says whether the context's caller may open the dashboard of a cluster.
+	// Authorize returns an error unless the context's caller may open the dashboard of a cluster.
 	Authorize func(ctx context.Context, cluster types.NamespacedName) error
 	// Issue returns handle and proof for a cluster and the Authorization header of a caller.
 	Issue func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error)
@@ -142,8 +142,8 @@ const (
 	maxProofCookies = 18
 )
 
-// setProof gives a browser the cookies with which it opens the pages below base. Browsers send them when a person opens a page there, also by a link, but not
-// for requests of a page itself, which has an opaque origin.
+// setProof gives a browser the cookies with which it opens the pages below base. Browsers send them when a user opens a page there, also by
+// a link, but not for requests of a page itself, which has an opaque origin.
 func setProof(w http.ResponseWriter, r *http.Request, base, proof string, expires time.Time) {
 	secure := r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 	for n := 0; proof != "" && n < maxProofCookies; n++ {

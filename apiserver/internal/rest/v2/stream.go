@@ -33,8 +33,8 @@ func (s *stream) send(data []byte) error {
 	return nil
 }
 
-// serveStream calls a method that answers with a stream: a watch, whose messages are sent bare, as Kubernetes does, in lines or as events for browsers; or a
-// log, whose bytes are sent as they are.
+// serveStream calls a streaming method: a watch, whose messages are sent without an envelope, as Kubernetes does, in lines or as events for
+// browsers; or a log, whose bytes are sent unchanged.
 func (c *call) serveStream(ctx context.Context, fill func(any) error) {
 	c.w.Header().Set("X-Accel-Buffering", "no")
 	s := &stream{call: c, contentType: typeNDJSON}

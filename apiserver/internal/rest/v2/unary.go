@@ -96,10 +96,10 @@ func (c *call) headers(answer proto.Message) int {
 	return http.StatusCreated
 }
 
-// buffers are those of answers.
+// buffers are the buffers of answers.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
 
-// buffered is a response whose bytes are collected, since parts are often short and compression writes a few bytes at a time.
+// buffered is a response whose bytes are collected, because parts are often short and compression writes a few bytes at a time.
 type buffered struct {
 	http.ResponseWriter
 	out *bufio.Writer
@@ -108,7 +108,7 @@ type buffered struct {
 // Write implements http.ResponseWriter.
 func (w buffered) Write(p []byte) (int, error) { return w.out.Write(p) }
 
-// send writes an answer. A long one is compressed for clients that ask for it. A disconnected client is no error.
+// send writes an answer. It compresses a long one for clients that accept that. A disconnected client is no error.
 func (c *call) send(parts [][]byte, code int) {
 	size := 0
 	for _, part := range parts {

@@ -10,7 +10,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// invalid is the error for what is wrong with a request, nil for nothing, in the order in which it was found.
+// invalid is the error for the problems of a request, in the order in which they were found; nil if there are none.
 func invalid(errs field.ErrorList) error {
 	var all []rpcstatus.Violation
 	for _, e := range errs {
@@ -24,10 +24,10 @@ func invalid(errs field.ErrorList) error {
 
 func required(path string) *field.Error { return field.Required(field.NewPath(path), "") }
 
-// problems collects what is wrong with a request.
+// problems collects the problems of a request.
 type problems struct{ field.ErrorList }
 
-// require demands that a field is set. detail is empty if the name of the field says enough.
+// require requires that a field is set. detail is empty if the name of the field is clear enough.
 func (p *problems) require(set bool, path *field.Path, detail string) {
 	if !set {
 		p.ErrorList = append(p.ErrorList, field.Required(path, detail))
@@ -103,7 +103,7 @@ func (p *problems) checkPullPolicy(policy string, path *field.Path) {
 	}
 }
 
-// checkName refuses what cannot be the name of an object: Kubernetes would be asked for a path that does not exist.
+// checkName refuses names that no object can have, because Kubernetes would get a request for a path that does not exist.
 func checkName(namespace, name string) (errs field.ErrorList) {
 	for _, problem := range validation.IsDNS1123Label(namespace) {
 		errs = append(errs, field.Invalid(field.NewPath("namespace"), namespace, problem))

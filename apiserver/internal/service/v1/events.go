@@ -21,7 +21,7 @@ import (
 const (
 	// maxEvents is how many events of an object are shown.
 	maxEvents = 500
-	// eventsTime is how long an answer waits for events: an object comes from a cache, also while Kubernetes is away.
+	// eventsTime is how long an answer waits for events: an object comes from a cache, even if Kubernetes is unreachable.
 	eventsTime = 2 * time.Second
 )
 
@@ -31,13 +31,13 @@ type Events struct {
 	Authorizer authz.Authorizer
 	// Core reads events with the caller's credentials.
 	Core rest.Interface
-	// Watches are filled in by Run, by namespace, or by "" for all. Where there is none, or none yet, Kubernetes is asked.
+	// Watches are filled in by Run, by namespace, or by "" for all. If there is none, or none yet, events are read from Kubernetes.
 	Watches map[string]cache.SharedIndexInformer
 	// Warn sends the caller a warning about missing events.
 	Warn func(ctx context.Context, text string)
 }
 
-// byUID is the index of events by the object that they are about.
+// byUID is the index of events by their object.
 const byUID = "uid"
 
 // WatchEvents returns watches, for Events, of the events about Ray's objects in the namespaces, or in all when none are given.
@@ -69,7 +69,7 @@ func (e *Events) Run(ctx context.Context) {
 	}
 }
 
-// about returns the events of an object, as far as the caller may know them.
+// about returns the events of an object that the caller may read.
 func (e *Events) about(ctx context.Context, namespace string, uid types.UID) []corev1.Event {
 	limited, cancel := context.WithTimeout(ctx, eventsTime)
 	defer cancel()

@@ -16,7 +16,7 @@ type jobServer struct {
 	kind[rayv1.RayJob, *kuberay.RayJob]
 }
 
-// CreateRayJob implements kuberay.RayJobServiceServer. A spec is looked at whenever there is one, also beside a selector.
+// CreateRayJob implements kuberay.RayJobServiceServer. It checks a spec even beside a selector.
 func (s *jobServer) CreateRayJob(ctx context.Context, req *kuberay.CreateRayJobRequest) (*kuberay.RayJob, error) {
 	j := req.GetJob()
 	errs := checkOwned(req.GetNamespace(), j)

@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// kind has what the services of clusters, jobs and services have in common. T is what is stored, M what V1 shows of it.
+// kind has the common parts of the services of clusters, jobs and services. T is the stored type, M its V1 form.
 type kind[T any, M proto.Message] struct {
 	Options
 	resource *resource.Resource
@@ -26,7 +26,7 @@ type one interface {
 	GetName() string
 }
 
-// create stores what toRay makes of a message that has passed its checks. spec names the compute templates that it gets.
+// create stores the result of toRay for a message that has passed its checks. spec names the compute templates that it gets.
 func (k *kind[T, M]) create(ctx context.Context, namespace string, spec *kuberay.ClusterSpec, toRay func(modelv1.Templates) (*T, field.ErrorList)) (none M, err error) {
 	templates, err := k.Templates.named(ctx, namespace, modelv1.TemplateNames(spec))
 	if err != nil {

@@ -17,13 +17,13 @@ type Options struct {
 	Clusters, Jobs, Services *resource.Resource
 	// Templates keeps compute templates.
 	Templates *Templates
-	// Events are part of what get calls answer.
+	// Events are part of the answers to get calls.
 	Events *Events
 	// Dashboards leads to the clusters that jobs are submitted to.
 	Dashboards *dashboardproxy.Proxy
 	// Views keeps encoded forms of objects.
 	Views *document.Cache
-	// Clock says when objects are made. Nil means the real one.
+	// Clock is the source of creation times. Nil means the real one.
 	Clock clock.PassiveClock
 }
 

@@ -41,7 +41,7 @@ func (s *serveServer) CreateRayService(ctx context.Context, req *kuberay.CreateR
 	})
 }
 
-// UpdateRayService implements kuberay.RayServeServiceServer. The name in the message says which service it is, and not the one in the path.
+// UpdateRayService implements kuberay.RayServeServiceServer. The name in the message selects the service, not the one in the path.
 func (s *serveServer) UpdateRayService(ctx context.Context, req *kuberay.UpdateRayServiceRequest) (*kuberay.RayService, error) {
 	service := req.GetService()
 	var errs field.ErrorList
@@ -69,7 +69,7 @@ func (s *serveServer) UpdateRayService(ctx context.Context, req *kuberay.UpdateR
 	return s.view.of(ctx, s.Views, item)
 }
 
-// addStored adds the templates that a stored service was made of, as far as there are any: what only they say goes when another is named.
+// addStored adds the existing templates of a stored service: settings that only come from them are removed when another template is named.
 func (s *serveServer) addStored(ctx context.Context, namespace string, templates modelv1.Templates, tree map[string]any) {
 	for _, name := range modelv1.StoredTemplates(tree) {
 		if _, known := templates[name]; known {

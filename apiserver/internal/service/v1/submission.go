@@ -106,7 +106,7 @@ func infoFromRay(j *dashboard.Job) *kuberay.JobSubmissionInfo {
 	}
 }
 
-// GetJobLog implements kuberay.RayJobSubmissionServiceServer. The answer holds the log as a whole, so that there must be room for it.
+// GetJobLog implements kuberay.RayJobSubmissionServiceServer. The answer contains the whole log, so there must be room for it.
 func (s *submissionServer) GetJobLog(ctx context.Context, req *kuberay.GetJobLogRequest) (*kuberay.GetJobLogReply, error) {
 	c, err := s.open(ctx, req, "get")
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *submissionServer) GetJobLog(ctx context.Context, req *kuberay.GetJobLog
 	return &kuberay.GetJobLogReply{Log: text.String()}, nil
 }
 
-// counted takes room for what is written, and for two copies in the answer.
+// counted reserves room for the written bytes, and for two copies in the answer.
 type counted struct {
 	ctx context.Context // that of the call: Write has none
 	to  io.Writer
@@ -187,7 +187,7 @@ func (s *submissionServer) DeleteRayJob(ctx context.Context, req *kuberay.Delete
 	return &emptypb.Empty{}, dashboardproxy.Status(ctx, req.GetClustername(), err)
 }
 
-// ended returns a job once it has ended, or as it is when that takes too long.
+// ended returns a job once it has ended, or its current state after a timeout.
 func (s *submissionServer) ended(ctx context.Context, c dashboard.Client, id string) (*dashboard.Job, error) {
 	for deadline := s.Clock.Now().Add(stopTime); ; {
 		job, err := c.GetJob(ctx, id)

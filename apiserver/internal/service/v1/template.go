@@ -22,13 +22,13 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
-// TemplateKind is the kind of what a TemplateStore keeps, and TemplateSelector the labels that choose them.
+// TemplateKind is the kind of the objects in a TemplateStore, and TemplateSelector the labels that select them.
 var (
 	TemplateKind     = store.Kind{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Resource: "configmaps", MaxNameLength: 253}
 	TemplateSelector = modelv1.LabelConfigType + "=" + modelv1.ConfigTypeTemplate
 )
 
-// TemplateStore is what is needed of a store.Store of ConfigMaps.
+// TemplateStore is the required part of a store.Store of ConfigMaps.
 type TemplateStore interface {
 	Ready() error
 	Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error)
@@ -38,10 +38,10 @@ type TemplateStore interface {
 	Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error)
 }
 
-// Templates keeps compute templates, in ConfigMaps with a label. Callers need the rights on ConfigMaps that kubectl would need. Reads come from the cache
-// where the gateway has one of ConfigMaps, and else from Kubernetes.
+// Templates stores compute templates in ConfigMaps with a label. Callers need the same rights on ConfigMaps as with kubectl. Reads come
+// from the cache if the gateway has one of ConfigMaps, and else from Kubernetes.
 type Templates struct {
-	// In returns the store with the ConfigMaps of a namespace, or of all when it is empty, or says why there is none.
+	// In returns the store with the ConfigMaps of a namespace, or of all if it is empty, or an error with the reason why there is none.
 	In         func(namespace string) (TemplateStore, error)
 	Authorizer authz.Authorizer
 	// Core reads ConfigMaps with the caller's credentials.
@@ -52,7 +52,8 @@ func (t *Templates) authorize(ctx context.Context, verb, namespace, name string)
 	return t.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Resource: TemplateKind.Resource, Namespace: namespace, Name: name})
 }
 
-// find returns the ConfigMap of a template. One that the cache does not have is asked for with the caller's rights: it may be a moment old.
+// find returns the ConfigMap of a template. It reads one that the cache does not have with the caller's rights, because the cache may be a
+// moment old.
 func (t *Templates) find(ctx context.Context, namespace, name string) (*store.Item, *kuberay.ComputeTemplate, error) {
 	if problems := checkName(namespace, name); len(problems) > 0 {
 		return nil, nil, invalid(problems)
@@ -88,7 +89,7 @@ func (t *Templates) get(ctx context.Context, namespace, name string) (*kuberay.C
 	return template, err
 }
 
-// templateOf returns nil for a ConfigMap that is no template.
+// templateOf returns nil for a ConfigMap that is not a template.
 func templateOf(item *store.Item) (*kuberay.ComputeTemplate, error) {
 	cm := &corev1.ConfigMap{}
 	if err := json.Unmarshal(item.JSON(), cm); err != nil {
@@ -97,7 +98,7 @@ func templateOf(item *store.Item) (*kuberay.ComputeTemplate, error) {
 	return modelv1.TemplateFromConfigMap(cm), nil
 }
 
-// named returns the templates of these names. Those that there are not are named all together.
+// named returns the templates of these names. The error names all missing ones.
 func (t *Templates) named(ctx context.Context, namespace string, names []string) (modelv1.Templates, error) {
 	all := modelv1.Templates{}
 	var missing []string
@@ -238,7 +239,7 @@ func (s *templateServer) ListAllComputeTemplates(ctx context.Context, _ *kuberay
 	return &kuberay.ListAllComputeTemplatesResponse{ComputeTemplates: all}, err
 }
 
-// DeleteComputeTemplate implements kuberay.ComputeTemplateServiceServer. A ConfigMap that is no template is not found.
+// DeleteComputeTemplate implements kuberay.ComputeTemplateServiceServer. A ConfigMap that is not a template is not found.
 func (s *templateServer) DeleteComputeTemplate(ctx context.Context, req *kuberay.DeleteComputeTemplateRequest) (*emptypb.Empty, error) {
 	if err := checkObject(req); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (v view[T, M]) all(ctx context.Context, views *document.Cache, items []*sto
 	return out, nil
 }
 
-// convert shows at least the metadata of every object, so that an object with an invalid spec does not break a list.
+// convert returns at least the metadata of every object, so that an object with an invalid spec does not break a list.
 func (v view[T, M]) convert(ctx context.Context, item *store.Item) (m M) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -73,7 +73,7 @@ func (v view[T, M]) metadataOnly(item *store.Item) M {
 	object := new(T)
 	data, err := json.Marshal(map[string]any{"metadata": item.ObjectMeta})
 	if err == nil {
-		_ = json.Unmarshal(data, object) // what has been read before can be read again
+		_ = json.Unmarshal(data, object) // it was decoded before
 	}
 	return v(object)
 }

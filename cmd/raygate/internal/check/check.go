@@ -35,7 +35,8 @@ const (
 // Finding is one line of the report.
 type Finding struct {
 	File string `json:"file"`
-	// Line and Column are where Field stands in the file, or else what is nearest to it; both count from 1. Column is 0 if only the line is known.
+	// Line and Column are the position of Field in the file, or of the nearest field; both count from 1. Column is 0 if only the line is
+	// known.
 	Line   int `json:"line"`
 	Column int `json:"column,omitempty"`
 	// Document counts from 1, DocumentLine is where it begins in the file.
@@ -47,7 +48,7 @@ type Finding struct {
 	Namespace string   `json:"namespace,omitempty"`
 	Name      string   `json:"name,omitempty"`
 	Severity  Severity `json:"severity"`
-	// Field is the path; empty when the finding is about the whole document.
+	// Field is the path; empty if the finding is about the whole document.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 	// Rule is the id of the rule; see docs/validation.md. Empty for decoding.
@@ -56,9 +57,9 @@ type Finding struct {
 
 // Result is the verdict on one document.
 type Result struct {
-	// Checked tells whether the rules for Ray objects were applied.
+	// Checked reports whether the rules for Ray objects were applied.
 	Checked bool
-	// Unreadable tells that the document is no YAML or JSON at all.
+	// Unreadable reports that the document is not valid YAML or JSON.
 	Unreadable bool
 	Findings   []Finding
 }
@@ -69,15 +70,15 @@ var Version = rayv1.GroupVersion.String()
 // oldVersion is served for old clients, of the kinds that are older than v1.
 const oldVersion = "v1alpha1"
 
-// Header is what a document says of itself. Kind is empty when it is no object of Ray that can be read on; the findings say why.
+// Header is the identity of an object. Kind is empty if the document cannot be read as a Ray object; the findings give the reason.
 type Header struct {
 	Kind, Namespace, Name string
-	// Unreadable tells that the document is no YAML or JSON at all.
+	// Unreadable reports that the document is not valid YAML or JSON.
 	Unreadable bool
 	Findings   []Finding
 }
 
-// Document checks one document. It never fails: whatever is wrong is a finding. Without devices nothing is said of device admission.
+// Document checks one document. It never fails: each problem is a finding. If devices is nil, device admission is not checked.
 func Document(doc manifest.Document, o validation.Options, devices *Devices) Result {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {
@@ -87,8 +88,8 @@ func Document(doc manifest.Document, o validation.Options, devices *Devices) Res
 	return Result{Checked: true, Findings: r.findings}
 }
 
-// Form checks whether a document is an object of Ray, and its form: what a server cannot say of an object that cannot be sent. Rules are left to
-// the server.
+// Form checks whether a document is a Ray object, and its form: problems that a server cannot report because the object cannot be sent. The
+// server checks the rules.
 func Form(doc manifest.Document) Header {
 	r, checks, h := begin(doc)
 	if h.Kind != "" {
@@ -109,7 +110,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 		r.addAll(doc.Mistakes)
 		return r, validation.Checks{}, Header{Unreadable: true}
 	}
-	// What every object has. Mistakes in it are told by the strict decoding.
+	// Metadata of every object; strict decoding reports its errors.
 	u := unstructured.Unstructured{Object: doc.Tree}
 	kind, apiVersion := u.GetKind(), u.GetAPIVersion()
 	r.base.Kind, r.base.Namespace, r.base.Name = kind, u.GetNamespace(), cmp.Or(u.GetName(), u.GetGenerateName())
@@ -128,7 +129,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 		r.add(Error, "kind", fmt.Sprintf("unknown kind %q; the kinds of ray.io are RayCluster, RayCronJob, RayJob and RayService", kind), "")
 		return r, checks, Header{}
 	case version == oldVersion && kind != "RayCronJob":
-		// KubeRay serves it, and its fields are those of v1.
+		// KubeRay serves it, and its fields are the same as in v1.
 		r.add(Warning, "apiVersion", fmt.Sprintf("%s is deprecated and lacks fields; use %s", apiVersion, rayv1.GroupVersion), "")
 	case version != rayv1.GroupVersion.Version:
 		r.add(Error, "apiVersion", fmt.Sprintf("unknown version %q; use %s", apiVersion, rayv1.GroupVersion), "")
@@ -137,7 +138,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 	return r, checks, Header{Kind: kind, Namespace: r.base.Namespace, Name: r.base.Name}
 }
 
-// apply gives the verdict of the rules on an object of a known kind, with all that is wrong with its form.
+// apply checks an object of a known kind against the rules, and reports all problems of its form.
 func apply(r *reporter, checks validation.Checks, doc manifest.Document, o validation.Options, devices *Devices) {
 	object, form, err := decode(checks, doc)
 	if err != nil {
@@ -149,7 +150,7 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Errors)) {
 		rule := v.Rule
 		if slices.ContainsFunc(form, func(f *field.Error) bool { return f.Field == v.Field && f.Origin == rule }) {
-			rule = "" // the word of a decoder is no rule
+			rule = "" // a decoder's reason is not a rule
 		}
 		r.add(Error, v.Field, v.Message, rule)
 	}
@@ -161,8 +162,8 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 	}
 }
 
-// decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their
-// paths. Of an object with mistakes it returns what could be read. The error is for what has no form at all.
+// decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their paths. It
+// returns the readable part of an object with mistakes. err means that nothing could be decoded.
 func decode(checks validation.Checks, doc manifest.Document) (object validation.Object, form field.ErrorList, err error) {
 	// The types of Kubernetes parse quantities and times on the way; none of them may end the program.
 	defer func() {
@@ -176,8 +177,8 @@ func decode(checks validation.Checks, doc manifest.Document) (object validation.
 	if len(wrong) > 0 {
 		return readable, form, nil
 	}
-	// What has a good form is read as the other programs read it: an empty list is not an absent one to all rules. The
-	// tree has no numbers of a thousand digits any more, which quantities would take their time for.
+	// Decode a well-formed object as the other programs do: some rules distinguish an empty list from an absent one. The tree no longer has
+	// very long numbers, which would be slow to parse as quantities.
 	object = checks.New()
 	data, err := json.Marshal(doc.Tree)
 	if err != nil {
@@ -195,7 +196,7 @@ func problemAt(path, reason, detail string) *field.Error {
 	return problem
 }
 
-// goProblem says in words of the user what the decoder of Go says, of values that package kubedoc takes and it does not.
+// goProblem converts an error of Go's decoder, for values that package kubedoc accepts and Go does not, into a message for users.
 func goProblem(err error) *field.Error {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return problemAt(wrongType.Field, mistake.WrongType, mistake.Type(wrongType.Type.Kind().String(), wrongType.Value))

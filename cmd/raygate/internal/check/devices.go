@@ -10,13 +10,13 @@ import (
 // Devices is the registry of shared accelerators that Pods are planned with.
 type Devices struct {
 	Program *plan.Program
-	// Installed says that the cluster has device admission with this registry: what it refuses is an error, and its warnings are given. Otherwise
-	// nobody knows, and what it would refuse is a warning.
+	// Installed means that the cluster has device admission with this registry: an object that it refuses is an error, and its warnings are
+	// shown. Otherwise that is unknown, and what it would refuse is a warning.
 	Installed bool
 	Options   raydevices.Options
 }
 
-// check adds what device admission says of the Pods of the object. A nil Devices says nothing.
+// check adds the results of device admission for the Pods of the object. A nil Devices adds nothing.
 func (d *Devices) check(r *reporter, object validation.Object) {
 	if d == nil {
 		return
@@ -33,7 +33,7 @@ func (d *Devices) check(r *reporter, object validation.Object) {
 	}
 }
 
-// Object decodes a document of a Ray kind, with the defaults of its schema. The findings say why there is none.
+// Object decodes a document of a Ray kind, with the defaults of its schema. If there is none, the findings have the reasons.
 func Object(doc manifest.Document) (validation.Object, Result) {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {

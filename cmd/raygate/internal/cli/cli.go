@@ -1,4 +1,4 @@
-// Package cli holds the commands of raygate: flags, output and exit codes.
+// Package cli has the commands of raygate: flags, output and exit codes.
 package cli
 
 import (
@@ -23,14 +23,14 @@ const (
 	exitUnreadable = verb.ExitUsage
 )
 
-// errFindings says that the input was read and found wrong. The report has been printed.
+// errFindings means that the input has errors. The report has been printed.
 var errFindings = errors.New("errors were found")
 
-// errUnreadable says that part of the input is no YAML or JSON. The report has been printed.
+// errUnreadable means that part of the input is not valid YAML or JSON. The report has been printed.
 var errUnreadable = errors.New("input could not be read")
 
-// Run runs the command line and returns the exit code: 0 for no errors, 1 for errors in the objects and calls that failed, 2 for input that
-// cannot be read and for wrong use, others as the help of a command says.
+// Run runs the command line and returns the exit code: 0 for success, 1 for errors in objects and failed calls, 2 for unreadable input and
+// wrong usage. The help of a command describes its other codes.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// The first Ctrl-C ends a command in good order, the second one ends it at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
 
-// Names of registries that are no files, and of the flag.
+// Names of registries that are not files, and of the flag.
 const (
 	registryName    = "device-registry"
 	shippedRegistry = "shipped"
@@ -21,7 +21,7 @@ const (
 // registryFlag is the registry of families of shared accelerators.
 type registryFlag struct {
 	source string
-	// given says that somebody named it.
+	// given means that the user named the registry.
 	given bool
 }
 

@@ -126,7 +126,7 @@ type report struct {
 	Warnings int             `json:"warnings"`
 	Skipped  int             `json:"skipped"`
 	Findings []check.Finding `json:"findings"`
-	// unreadable tells that some document is no YAML or JSON.
+	// unreadable reports that some document is not valid YAML or JSON.
 	unreadable bool
 }
 

@@ -21,7 +21,7 @@ import (
 // LocalServer is where the gateway of a local cluster listens.
 const LocalServer = "127.0.0.1:8887"
 
-// Flags say where the gateway is and who calls.
+// Flags are the flags for the address of the gateway and the credentials.
 type Flags struct {
 	Server, Token, TokenFile, Kubeconfig, Context string
 	CertificateAuthority, TLSServerName           string
@@ -58,7 +58,7 @@ func (f *Flags) Add(fs *pflag.FlagSet) {
 func (f *Flags) NamespaceOrDefault() (string, error) {
 	namespace := f.Namespace
 	if namespace == "" {
-		// No kubeconfig at all is fine; one that was named must be there.
+		// A missing kubeconfig is allowed, unless a flag or variable names it.
 		id, err := f.identity()
 		if err != nil && f.explicit() {
 			return "", err
@@ -134,7 +134,7 @@ func (f *Flags) tls(fromEnvironment *tls.Config) (*tls.Config, error) {
 	return c, nil
 }
 
-// credentials chooses who calls: a token that was given, else the user of the kubeconfig, else the ServiceAccount of the Pod.
+// credentials selects the credentials: a token from the flags, else the user of the kubeconfig, else the ServiceAccount of the Pod.
 func (f *Flags) credentials(c *raygate.Config) error {
 	switch {
 	case f.Token != "" && f.TokenFile != "":
@@ -172,7 +172,7 @@ func (f *Flags) useIdentity(c *raygate.Config, id *raygate.Identity) error {
 	case err != nil:
 		return err
 	case plaintext && !f.explicit():
-		// Whoever listens on this machine is not to get the token of a cluster that nobody named.
+		// Do not send the kubeconfig's token to a listener on this machine that the user did not choose.
 		f.noTokenWhy = "the kubeconfig's token is not sent in the clear unless --kubeconfig or --context asks for it"
 	default:
 		c.Token = func(ctx context.Context) (string, error) {
@@ -186,5 +186,5 @@ func (f *Flags) useIdentity(c *raygate.Config, id *raygate.Identity) error {
 	return nil
 }
 
-// WhyNoToken says why no token was sent; empty when one was.
+// WhyNoToken is the reason why no token was sent; empty if one was sent.
 func (f *Flags) WhyNoToken() string { return f.noTokenWhy }

@@ -1,4 +1,4 @@
-// Package explain plans the Pods of manifests as device admission does, and says what comes of it and why.
+// Package explain plans the Pods of manifests like device admission, and reports the result with its reasons.
 package explain
 
 import (
@@ -25,13 +25,13 @@ type Report struct {
 	// Registry is the hash of the registry.
 	Registry string `json:"registry"`
 	Pods     []Pod  `json:"pods"`
-	// Findings are why a document was not looked at.
+	// Findings are the reasons why documents were not examined.
 	Findings []check.Finding `json:"findings"`
-	// Unreadable tells that some document is no YAML or JSON.
+	// Unreadable reports that some document is not valid YAML or JSON.
 	Unreadable bool `json:"-"`
 }
 
-// Pod is what becomes of one, or of all that a template makes.
+// Pod is the result for one Pod, or for all Pods of a template.
 type Pod struct {
 	File      string `json:"file"`
 	Line      int    `json:"line"`
@@ -44,30 +44,30 @@ type Pod struct {
 	// AtLeast is how many Pods there are of a group at least.
 	AtLeast int64 `json:"atLeast,omitempty"`
 
-	// LeftAlone says that a label of the Pod or of its Namespace keeps device admission from changing it.
+	// LeftAlone means that a label of the Pod or of its Namespace prevents device admission from changing it.
 	LeftAlone bool `json:"leftAlone,omitempty"`
 	// Refused are the reasons why the Pod is refused.
 	Refused []string `json:"refused,omitempty"`
-	// Warnings are those of device admission, with the reasons for what is added, and those about Ray.
+	// Warnings are those of device admission, with the reasons for additions, and those about Ray.
 	Warnings []string `json:"warnings,omitempty"`
-	// Changes are what is added, as a JSON patch below Path.
+	// Changes are the additions, as a JSON patch below Path.
 	Changes []plan.Operation `json:"changes,omitempty"`
-	// Devices are what the containers get.
+	// Devices are the devices that the containers get.
 	Devices []Device `json:"devices,omitempty"`
-	// Ray is what the Ray container is started with because of them; nil for Pods without Ray, or without devices.
+	// Ray has the device settings that the Ray container is started with; nil for Pods without Ray, or without devices.
 	Ray *Ray `json:"ray,omitempty"`
-	// Demand is what one Pod takes of quotas, by resource.
+	// Demand is the usage of quotas by one Pod, by resource.
 	Demand map[string]string `json:"demand,omitempty"`
-	// Quotas are those of the manifests that the Pod does not fit.
+	// Quotas are the quotas in the manifests that the Pod exceeds.
 	Quotas []string `json:"exceeds,omitempty"`
 }
 
-// Device is what one container gets of one family.
+// Device is the device of one family that one container gets.
 type Device struct {
 	Container string `json:"container"`
 	Family    string `json:"family"`
 	Count     int64  `json:"count"`
-	// MemoryMiB, MemoryPercent and Cores are those of each device; 0 if nothing is said.
+	// MemoryMiB, MemoryPercent and Cores are the amounts of each device; 0 if unset.
 	MemoryMiB     int64 `json:"memoryMiB,omitempty"`
 	MemoryPercent int64 `json:"memoryPercent,omitempty"`
 	Cores         int64 `json:"cores,omitempty"`
@@ -78,7 +78,7 @@ type Device struct {
 // Ray are numbers that Ray is started with.
 type Ray struct {
 	GPUs *int64 `json:"numGPUs,omitempty"`
-	// Kept says that the number is the user's.
+	// Kept means that the number is the user's.
 	Kept      bool             `json:"kept,omitempty"`
 	Resources map[string]int64 `json:"resources,omitempty"`
 }
@@ -94,7 +94,7 @@ type explainer struct {
 	*Report
 	program *plan.Program
 	quotas  []corev1.ResourceQuota
-	// ignored are namespaces that device admission does not look at.
+	// ignored are namespaces that device admission ignores.
 	ignored map[string]bool
 }
 
@@ -211,7 +211,7 @@ func (e *explainer) pod(out Pod, pod *corev1.Pod) {
 	e.Pods = append(e.Pods, out)
 }
 
-// add notes what a plan says, and why the Pod may not be left as it is. In a namespace that is left out nothing is refused, and no quota asked.
+// add records the result of a plan, and why the Pod may not opt out. In an excluded namespace nothing is refused, and no quota is checked.
 func (e *explainer) add(out *Pod, r *plan.Result, forbidden string) {
 	ignored := e.ignored[out.Namespace]
 	if !ignored {
@@ -258,7 +258,7 @@ func (e *explainer) compare(out *Pod, d *plan.Demand) {
 	}
 }
 
-// ray is what Ray is started with, nil if that has nothing to do with devices.
+// ray returns the settings that Ray is started with, or nil if they do not depend on devices.
 func (e *explainer) ray(r *plan.Result, g *raydevices.Group) *Ray {
 	if len(g.Template.Spec.Containers) == 0 || r.Refused() {
 		return nil

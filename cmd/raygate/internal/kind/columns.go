@@ -17,7 +17,7 @@ import (
 	"github.com/raygate/raygate/clients/go/convert"
 )
 
-// none stands for what an object does not have.
+// none is shown for a value that an object does not have.
 const none = "<none>"
 
 var clusters = define(raygate.ClusterKind, convert.RayCluster, "ready", view[*rayv1.RayCluster]{
@@ -116,7 +116,7 @@ func clusterState(rc *rayv1.RayCluster) string {
 	return cmp.Or(string(rc.Status.State), "provisioning")
 }
 
-// clusterProblems are the conditions that say what is wrong, the most decisive first.
+// clusterProblems are the conditions that report problems, the most important first.
 var clusterProblems = []string{
 	rayv1.RayClusterInvalidSpec, rayv1.RayClusterStalled, rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem,
 }

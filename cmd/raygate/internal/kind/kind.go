@@ -1,4 +1,4 @@
-// Package kind is the table of what users name and see: the kinds, their names, and the columns that a table has of each.
+// Package kind is the table of the kinds for users, with their names and columns.
 package kind
 
 import (
@@ -12,14 +12,14 @@ import (
 	"github.com/raygate/raygate/clients/go/convert"
 )
 
-// Kind is a kind of resource as the command line knows it.
+// Kind is a kind of resource on the command line.
 type Kind struct {
 	*raygate.Kind
 	// Singular and Plural are the names of the resource, as in raycluster and rayclusters.
 	Singular, Plural string
 	// Short is how people call it, as in cluster.
 	Short string
-	// Ready is what a wait is for that says nothing else.
+	// Ready is the default condition of a wait.
 	Ready string
 	// Columns of a table, after the name.
 	Columns []Column
@@ -36,7 +36,7 @@ type Column struct {
 	Value func(proto.Message) any
 }
 
-// all are the kinds in the order in which they are listed.
+// all are the kinds in their order in lists.
 var all = []*Kind{clusters, jobs, services, cronJobs}
 
 // All returns the kinds.
@@ -84,10 +84,10 @@ type Ref struct {
 // String is as in raycluster/demo.
 func (r Ref) String() string { return r.Kind.Singular + "/" + r.Name }
 
-// Everything is the type that stands for all kinds.
+// Everything is the type argument for all kinds.
 const Everything = "all"
 
-// ParseRefs reads what users write for objects: TYPE, TYPE,TYPE, TYPE NAME..., or TYPE/NAME... .
+// ParseRefs parses the arguments for objects: TYPE, TYPE,TYPE, TYPE NAME..., or TYPE/NAME... .
 func ParseRefs(args []string) ([]Ref, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("name a type: %s", strings.Join(Plurals(), ", "))
@@ -152,7 +152,7 @@ type column[T convert.Object] struct {
 	value func(T) any
 }
 
-// view is what a table and a line of progress show of a kind.
+// view is the content of a table and of a progress line for a kind.
 type view[T convert.Object] struct {
 	columns []column[T]
 	summary func(T) string
@@ -177,7 +177,7 @@ func define[T convert.Object, M proto.Message](k *raygate.Kind, pair convert.Pai
 	return out
 }
 
-// unreadable stands for a value of an object that the types of this program do not fit.
+// unreadable is shown for a value that does not fit the types of this program.
 const unreadable = "<unreadable>"
 
 func text[T convert.Object, M proto.Message](pair convert.Pair[T, M], m proto.Message, of func(T) string) string {

@@ -21,10 +21,10 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc/mistake"
 )
 
-// Stdin is the file name that stands for standard input.
+// Stdin is the file name for standard input.
 const Stdin = "-"
 
-// maxSize bounds a file; the API server takes 3 MiB per request.
+// maxSize limits a file; the API server accepts 3 MiB per request.
 const maxSize = 64 << 20
 
 // Source is the content of one file.
@@ -42,20 +42,20 @@ type Document struct {
 	Index int
 	// Line is where the document begins in the file, counted from 1.
 	Line int
-	// Item counts the items of a list from 1; 0 means that the document is no list.
+	// Item counts the items of a list from 1; 0 means that the document is not a list.
 	Item int
-	// Tree is the object, as package kubedoc reads it. Nil if the document is none.
+	// Tree is the object, as package kubedoc reads it. Nil if the document is not an object.
 	Tree map[string]any
 	// Mistakes are those in the text of the object, such as a repeated key.
 	Mistakes field.ErrorList
-	// Unreadable tells that the document is no YAML or JSON at all.
+	// Unreadable reports that the document is not valid YAML or JSON.
 	Unreadable bool
 
 	// text is shared by the items of a list.
 	text *text
 }
 
-// Read reads files, and directories with all that is below and ends in .yaml, .yml or .json, in the order of names.
+// Read reads files, and all .yaml, .yml and .json files in directories and below, in the order of their names.
 func Read(paths []string, stdin io.Reader) ([]Source, error) {
 	var sources []Source
 	for _, path := range paths {
@@ -213,7 +213,7 @@ func split(data []byte) []part {
 		text := data[pos:end]
 		if bytes.HasPrefix(text, []byte(marker)) && (len(text) == len(marker) || strings.ContainsRune(" \t\r\n", rune(text[len(marker)]))) {
 			parts = append(parts, part{data[start:pos], startLine, before})
-			// What follows the marker on its line belongs to the document.
+			// Text after the marker on its line belongs to the document.
 			start, startLine, before = pos+len(marker), line, len(marker)
 		}
 		pos = end
@@ -221,7 +221,7 @@ func split(data []byte) []part {
 	return append(parts, part{data[start:], startLine, before})
 }
 
-// leading returns the length of what comes before the content: blank lines, comments and directives.
+// leading returns the length of the part before the content: blank lines, comments and directives.
 func leading(text []byte) int {
 	n := 0
 	for line := range bytes.Lines(text) {

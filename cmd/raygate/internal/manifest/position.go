@@ -8,7 +8,7 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// text is what a document was read from. The items of a list share it, so that a list is read once to find all that is wrong with them.
+// text is the source of a document. The items of a list share it, so that the list is parsed only once to locate all their problems.
 type text struct {
 	part
 	locator *kubedoc.Locator // nil until something is looked for
@@ -16,8 +16,9 @@ type text struct {
 
 func newText(p part) *text { return &text{part: p} }
 
-// Position is where in the file a finding about a field of the object stands, the empty field being the object itself. A field that is not there is at the
-// nearest object or list around it. Column is 0 if only the line is known: from the words of a mistake in YAML, or as that on which the document begins.
+// Position is the position in the file of a finding about a field of the object; the empty field is the object itself. A missing field has
+// the position of the nearest object or list around it. Column is 0 if only the line is known: from the message of a YAML mistake, or as
+// the first line of the document.
 func (d Document) Position(field, message string) kubedoc.Position {
 	if words := lineOf.FindString(message); words != "" {
 		if n, err := strconv.Atoi(words[strings.LastIndexByte(words, ' ')+1:]); err == nil {

@@ -8,15 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// BackCount is something of raygate on stored objects, and what becomes of it when KubeRay takes over again.
+// BackCount is a feature of raygate on stored objects, and what happens to it when KubeRay takes over again.
 type BackCount struct {
 	What string `json:"what"`
-	// Objects counts those that have it.
+	// Objects is the number of objects with the feature.
 	Objects int    `json:"objects"`
 	Effect  string `json:"effect"`
 }
 
-// annotations are those that KubeRay does not know, on objects of Ray, and what their absence means.
+// annotations are those on Ray objects that KubeRay does not support, and the effect of their absence.
 var annotations = map[string]string{
 	"raygate.io/wait-for-head": "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
 	"raygate.io/probes":        "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
@@ -28,7 +28,7 @@ var annotations = map[string]string{
 	"raygate.io/user":          "ignored",
 }
 
-// conditions are those that KubeRay does not write, by kind. They stay as they are, unless the CRD of KubeRay has no such field.
+// conditions are the conditions that KubeRay does not write, by kind. They stay unchanged, unless KubeRay's CRD has no such field.
 var conditions = map[string]struct {
 	types  []string
 	effect string

@@ -22,13 +22,14 @@ import (
 // pageSize is the number of objects that are listed at once.
 const pageSize = 250
 
-// Options say what to look at.
+// Options select what to check.
 type Options struct {
-	// Operator is the Deployment of KubeRay as NAMESPACE/NAME. Empty means to look for it.
+	// Operator is the Deployment of KubeRay as NAMESPACE/NAME. Empty means to search for it.
 	Operator string
-	// ServiceAccount is whose rights are checked, as NAMESPACE/NAME. Empty means that of raygate where it is installed, else that of KubeRay.
+	// ServiceAccount is the account whose rights are checked, as NAMESPACE/NAME. Empty means that of raygate if it is installed, else that
+	// of KubeRay.
 	ServiceAccount string
-	// Namespaces are those whose objects are looked at; empty means all. What else is read is not bound to a namespace.
+	// Namespaces are the namespaces of the objects to check; empty means all. All other reads are not limited to a namespace.
 	Namespaces []string
 }
 
@@ -61,8 +62,8 @@ func New(config *rest.Config, o Options) (*Checker, error) {
 	return &Checker{reader: reader, reviews: reviews.SubjectAccessReviews(), options: o, page: pageSize}, nil
 }
 
-// Run reads the cluster. progress, which may be nil, gets a line for each step. The error says what could not be read; without the CRDs or objects
-// there is no verdict.
+// Run reads the cluster. progress, which may be nil, gets a line for each step. The error names what could not be read; without the CRDs or
+// the objects there is no verdict.
 func (c *Checker) Run(ctx context.Context, progress func(string)) (*Report, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -109,7 +110,7 @@ func (c *Checker) each(ctx context.Context, resource schema.GroupVersionResource
 		case apierrors.IsNotFound(err):
 			return nil
 		case apierrors.IsResourceExpired(err):
-			// The list went on for so long that its version is gone. What the server offers goes on at the same place in a newer one.
+			// The list's resourceVersion expired. Continue at the same key with a newer version, if the server offers one.
 			if options.Continue = continueToken(err); options.Continue != "" {
 				continue
 			}
@@ -126,7 +127,7 @@ func (c *Checker) each(ctx context.Context, resource schema.GroupVersionResource
 	}
 }
 
-// continueToken is the one that comes with the answer that a page token is too old.
+// continueToken is the token in the answer to an expired page token.
 func continueToken(err error) string {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
@@ -135,7 +136,7 @@ func continueToken(err error) string {
 	return status.ErrStatus.Continue
 }
 
-// get reads one object into a type; it reports false when there is none.
+// get reads one object into a type; it reports false if there is none.
 func (c *Checker) get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, into any) (bool, error) {
 	var client dynamic.ResourceInterface = c.reader.Resource(resource)
 	if namespace != "" {

@@ -61,7 +61,7 @@ func configMapOf(d *appsv1.Deployment, container *corev1.Container, file string)
 	return "", ""
 }
 
-// file takes up a configuration file.
+// file adds the settings of a configuration file.
 func (s *settings) file(text string) {
 	var tree map[string]any
 	if err := yaml.Unmarshal([]byte(text), &tree); err != nil {
@@ -92,7 +92,7 @@ func (s *settings) file(text string) {
 	}
 }
 
-// scalar shows simple values; of others, which may be long and hold secrets, it says what they are.
+// scalar shows simple values. For other values, which may be long and contain secrets, it returns their type.
 func scalar(value any) string {
 	switch v := value.(type) {
 	case nil:

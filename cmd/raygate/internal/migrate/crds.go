@@ -20,14 +20,14 @@ var (
 	apiServiceResource = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 )
 
-// CRD is what the cluster has of one kind.
+// CRD is the CRD of one kind in the cluster.
 type CRD struct {
 	Name string `json:"name"`
-	// Installed is false when there is none; the rest is empty then.
+	// Installed reports whether the CRD exists; otherwise the other fields are empty.
 	Installed bool `json:"installed"`
-	// Of is who the CRD comes from: raygate or KubeRay.
+	// Of is the origin of the CRD: raygate or KubeRay.
 	Of string `json:"of,omitempty"`
-	// Served and Stored are versions; Stored is the one that is written.
+	// Served and Stored are versions; Stored is the storage version.
 	Served []string `json:"served,omitempty"`
 	Stored string   `json:"stored,omitempty"`
 	// StoredVersions may be in etcd.
@@ -96,7 +96,7 @@ const (
 	raygate = "raygate"
 )
 
-// originOf tells whose CRD it is: in ours worker groups, which every kind has at some depth, are a kind of list that only we have.
+// originOf returns whether raygate or KubeRay made a CRD. Only raygate's CRDs declare the worker groups, at any depth, as a list-map.
 func originOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	for _, v := range crd.Spec.Versions {
 		if v.Schema != nil && v.Name == rayv1.GroupVersion.Version && hasGroupMap(v.Schema.OpenAPIV3Schema) {
@@ -106,7 +106,7 @@ func originOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return kubeRay
 }
 
-// hasGroupMap reports whether a schema declares workerGroupSpecs, at whatever depth, a list-map.
+// hasGroupMap reports whether a schema declares workerGroupSpecs, at any depth, as a list-map.
 func hasGroupMap(schema *apiextensionsv1.JSONSchemaProps) bool {
 	if schema == nil {
 		return false
@@ -122,7 +122,7 @@ func hasGroupMap(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return false
 }
 
-// managersOf names who owns fields, each once, with how the last of them wrote.
+// managersOf returns the managers of fields, each once, with the operation of its last entry.
 func managersOf(fields []metav1.ManagedFieldsEntry) []string {
 	var managers []string
 	for _, f := range fields {
@@ -136,7 +136,7 @@ func managersOf(fields []metav1.ManagedFieldsEntry) []string {
 	return managers
 }
 
-// checkAPIService looks for another server of the group, which would hide the CRDs.
+// checkAPIService searches for another server of the group, which would hide the CRDs.
 func (c *Checker) checkAPIService(ctx context.Context, r *Report, name string) error {
 	var service struct {
 		Spec struct {

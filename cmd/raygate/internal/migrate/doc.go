@@ -1,5 +1,6 @@
-// Package migrate looks at a Kubernetes cluster on which KubeRay runs, and says what raygate would find there: the CRDs, stored objects that today's
-// rules warn about or refuse, the settings of the running operator, rights that are missing, and what the way back would change.
+// Package migrate checks a Kubernetes cluster with KubeRay for a migration to raygate. It reports the CRDs, stored objects that today's
+// rules warn about or refuse, the settings of the running operator, missing rights, and changes on the way back.
 //
-// It reads, and asks access reviews, which are not stored; it writes nothing. Objects are read in pages, and only counts and findings are kept.
+// It reads, and creates access reviews, which are not stored; it writes nothing. It reads objects in pages and only keeps counts and
+// findings.
 package migrate

@@ -47,7 +47,7 @@ func (c *Checker) namespaces() []string {
 	return c.options.Namespaces
 }
 
-// gates are the feature gates that the running operators set, as far as rules ask for them.
+// gates are the feature gates of the running operators that rules depend on.
 func (r *Report) gates() map[validation.Gate]bool {
 	all := map[validation.Gate]bool{}
 	for _, o := range r.Operators {
@@ -60,7 +60,8 @@ func (r *Report) gates() map[validation.Gate]bool {
 	return all
 }
 
-// checkObject asks the rules. An error is what our controller stops at; what a new object would be refused for, and a stored one not, is a warning.
+// checkObject applies the rules. An error stops this project's controller. A problem for which only a new object would be refused is a
+// warning.
 func checkObject(r *Report, checks validation.Checks, u *unstructured.Unstructured, o validation.Options) {
 	add := func(severity Severity, v validation.Violation, suffix string) {
 		remedy := ""
@@ -117,8 +118,8 @@ func ran(object validation.Object) bool {
 	return false
 }
 
-// checkOwners finds who applied all worker groups as one value. KubeRay's CRDs have them as a plain list, and ours as a list with keys, so that the first
-// apply of such a manager after the change cannot remove a group.
+// checkOwners reports managers that applied all worker groups as one value. KubeRay's CRDs have them as a plain list, and raygate's as a
+// list with keys. The first apply of such a manager after the change therefore cannot remove a group.
 func checkOwners(r *Report, u *unstructured.Unstructured) {
 	managers := map[string]string{}
 	for _, f := range u.GetManagedFields() {

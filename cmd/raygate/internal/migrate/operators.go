@@ -20,7 +20,7 @@ var (
 	configMapResource  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
 
-// Operator is a running operator and what it is set to.
+// Operator is a running operator and its settings.
 type Operator struct {
 	Namespace      string    `json:"namespace"`
 	Name           string    `json:"name"`
@@ -30,7 +30,8 @@ type Operator struct {
 	Settings       []Setting `json:"settings"`
 
 	gates map[string]bool
-	// scheduler is the batch scheduler, proxy says that dashboards are reached through the API server, watched are the namespaces; empty means all.
+	// scheduler is the batch scheduler, proxy means that dashboards are reached through the API server, watched are the namespaces; empty
+	// means all.
 	scheduler string
 	proxy     bool
 	watched   []string
@@ -41,9 +42,9 @@ type Setting struct {
 	// From is flag, environment or file.
 	From string `json:"from"`
 	Name string `json:"name"`
-	// Value as it stands; empty for one that comes from elsewhere, such as a Secret.
+	// Value is the literal value; empty for a value from elsewhere, such as a Secret.
 	Value string `json:"value"`
-	// Here is what it is called for raygate; empty where there is no equal.
+	// Here is the name of the setting in raygate; empty if it has no equivalent.
 	Here string `json:"here,omitempty"`
 	Note string `json:"note,omitempty"`
 }
@@ -64,7 +65,7 @@ func (c *Checker) checkOperators(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// findOperators returns the Deployment that was named, or those that look like KubeRay's.
+// findOperators returns the named Deployment, or those that look like KubeRay's.
 func (c *Checker) findOperators(ctx context.Context) ([]appsv1.Deployment, error) {
 	if c.options.Operator != "" {
 		namespace, name, _ := strings.Cut(c.options.Operator, "/")
@@ -88,7 +89,7 @@ func (c *Checker) findOperators(ctx context.Context) ([]appsv1.Deployment, error
 	return found, cmp.Or(err, broken)
 }
 
-// looksLikeOperator goes by the labels of KubeRay's chart and kustomization, and by the name of its image.
+// looksLikeOperator checks the labels of KubeRay's chart and kustomization, and the name of its image.
 func looksLikeOperator(d *appsv1.Deployment) bool {
 	const name = "kuberay-operator"
 	images := func(part string) bool {
@@ -103,7 +104,7 @@ func looksLikeOperator(d *appsv1.Deployment) bool {
 	return images("kuberay/operator")
 }
 
-// operatorContainer is the one that runs the operator, and not a side-car.
+// operatorContainer is the container with the operator, as opposed to side-cars.
 func operatorContainer(d *appsv1.Deployment) *corev1.Container {
 	all := d.Spec.Template.Spec.Containers
 	i := slices.IndexFunc(all, func(c corev1.Container) bool {
@@ -162,11 +163,11 @@ func envSource(from corev1.EnvFromSource) string {
 	return "an unknown source"
 }
 
-// argument is a flag as it stands on a command line.
+// argument is a flag on a command line.
 type argument struct{ Name, Value string }
 
-// flagsOf reads the flags of a container: --name=value, --name value and -name, as the flag library of the operator does. Of a name without a value it is
-// known from the table whether it takes one.
+// flagsOf reads the flags of a container: --name=value, --name value and -name, like the flag library of the operator. The table decides
+// whether a name without a value needs one.
 func flagsOf(container *corev1.Container) []argument {
 	words := slices.Concat(container.Command, container.Args)
 	var all []argument

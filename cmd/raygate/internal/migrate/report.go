@@ -2,7 +2,7 @@ package migrate
 
 import "cmp"
 
-// Severity says what a finding means for the change of operators.
+// Severity is the effect of a finding on the change of operators.
 type Severity string
 
 const (
@@ -26,11 +26,11 @@ const (
 	AreaBack     Area = "back"
 )
 
-// Finding is one thing to know about the cluster.
+// Finding is one result about the cluster.
 type Finding struct {
 	Area     Area     `json:"area"`
 	Severity Severity `json:"severity"`
-	// Kind, Namespace and Name are of the object; empty for what concerns none.
+	// Kind, Namespace and Name identify the object; empty for findings without an object.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -39,11 +39,11 @@ type Finding struct {
 	// Rule is the id of a rule; see docs/validation.md.
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
-	// Remedy says what to do about it; empty when nothing has to be done, or when the message says it.
+	// Remedy is what to do about the finding; empty if nothing has to be done, or if the message contains it.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Report is all that was found.
+// Report is the result of the checks.
 type Report struct {
 	CRDs      []CRD       `json:"crds"`
 	Objects   []Objects   `json:"objects"`
@@ -78,7 +78,7 @@ func (r *Report) add(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
-// object is the kind and the full name of what a finding is about; empty for none.
+// object is the kind and the full name of the finding's object; empty for none.
 func (f Finding) object() string {
 	if f.Kind == "" {
 		return ""

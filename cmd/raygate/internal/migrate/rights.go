@@ -30,11 +30,11 @@ var serviceAccountResource = schema.GroupVersionResource{Version: "v1", Resource
 // ownAccount is the ServiceAccount of an installation of raygate.
 const ownNamespace, ownAccount = "raygate-system", "raygate-operator"
 
-// Rights are what the operator needs and its ServiceAccount may not.
+// Rights are the rights that the operator needs and its ServiceAccount lacks.
 type Rights struct {
-	// ServiceAccount as NAMESPACE/NAME; empty when there was none to ask about.
+	// ServiceAccount as NAMESPACE/NAME; empty if there was none to check.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
-	// Checked counts the rights that were asked about.
+	// Checked is the number of rights that were checked.
 	Checked int       `json:"checked"`
 	Missing []Missing `json:"missing,omitempty"`
 }
@@ -82,7 +82,7 @@ func (c *Checker) checkRights(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// account is whose rights count.
+// account returns the account whose rights are checked.
 func (c *Checker) account(ctx context.Context, r *Report) (namespace, name string, err error) {
 	if c.options.ServiceAccount != "" {
 		namespace, name, _ = strings.Cut(c.options.ServiceAccount, "/")
@@ -120,7 +120,7 @@ func rolesFor(operators []Operator) []string {
 	return all
 }
 
-// watched are the namespaces that the operators look at; one empty name means all.
+// watched are the namespaces that the operators watch; one empty name means all.
 func watched(operators []Operator) []string {
 	var all []string
 	for _, o := range operators {

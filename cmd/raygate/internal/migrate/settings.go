@@ -11,18 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// known is a flag of KubeRay 1.7 and what is its equal here.
+// known is a flag of KubeRay 1.7 and its equivalent in raygate.
 type known struct {
 	// here is the name here; empty for one without effect.
 	here string
-	// field is its name in the configuration file; empty for one that is not there.
+	// field is its name in the configuration file; empty if it has none.
 	field string
-	// isSwitch says that it is true or false.
+	// isSwitch means that the value is true or false.
 	isSwitch bool
 	note     string
 }
 
-// flags are those of KubeRay 1.7. All of them are understood here; docs/operator.md describes them.
+// flags are the flags of KubeRay 1.7. raygate accepts all of them; docs/operator.md describes them.
 var flags = map[string]known{
 	"metrics-addr":              {here: "metrics-bind-address", field: "metricsAddr"},
 	"health-probe-bind-address": {here: "health-probe-bind-address", field: "probeAddr"},
@@ -53,7 +53,7 @@ var flags = map[string]known{
 // withFile are flags that KubeRay honours besides a configuration file.
 var withFile = []string{"config", "feature-gates", "forced-cluster-upgrade", "kubeconfig", "zap-devel", "zap-encoder", "zap-log-level", "zap-stacktrace-level", "zap-time-encoding"}
 
-// variables are the environment variables of KubeRay 1.7, with what a value has to be here.
+// variables are the environment variables of KubeRay 1.7, with functions that check their values for raygate.
 var variables = map[string]func(string) string{
 	"ENABLE_WEBHOOKS":                                          exactSwitch,
 	"ENABLE_ZERO_DOWNTIME":                                     anySwitch,
@@ -72,13 +72,13 @@ var variables = map[string]func(string) string{
 	"RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS":                      seconds,
 }
 
-// gateNames are the feature gates of KubeRay 1.7, all of which are known here.
+// gateNames are the feature gates of KubeRay 1.7, all of which raygate supports.
 var gateNames = []string{
 	"RayClusterStatusConditions", "RayJobDeletionPolicy", "RayMultiHostIndexing", "RayServiceIncrementalUpgrade", "RayCronJob", "SidecarSubmitterRestart",
 	"RayClusterNetworkPolicy", "GCSFaultToleranceEmbeddedStorage", "RayClusterMTLS", "RayClusterHistoryServer", "KubernetesWAS", "AllAlpha", "AllBeta",
 }
 
-// otherDefaults are settings whose default here is another, with the flag that keeps what KubeRay does.
+// otherDefaults are settings with another default in raygate, and the flag that keeps KubeRay's behaviour.
 var otherDefaults = []struct{ flag, variable, keep, message string }{
 	{flag: "reconcile-concurrency", keep: "--reconcile-concurrency=1", message: "32 objects of each kind are reconciled at once; KubeRay: 1"},
 	{flag: "qps", keep: "--kube-api-qps=100", message: "500 requests a second to the API server; KubeRay: 100"},
@@ -88,7 +88,7 @@ var otherDefaults = []struct{ flag, variable, keep, message string }{
 	{variable: "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV", keep: "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV=300", message: "a RayCluster is looked at when something changes; KubeRay: also every 300 seconds"},
 }
 
-// What a value has to be; empty for one that fits.
+// The functions below return what a value must be, or "" for a valid one.
 func exactSwitch(v string) string {
 	if v == "true" || v == "false" || v == "" {
 		return ""
@@ -117,7 +117,7 @@ func domain(v string) string {
 	return ""
 }
 
-// settings collects those of one operator.
+// settings collects the settings of one operator.
 type settings struct {
 	report   *Report
 	operator *Operator
@@ -128,7 +128,7 @@ func (s *settings) add(f Finding) {
 	s.report.add(f)
 }
 
-// flag takes up a flag; file says that there is a configuration file.
+// flag adds a flag; file means that there is a configuration file.
 func (s *settings) flag(f argument, file bool) {
 	k, ok := flags[f.Name]
 	entry := Setting{From: "flag", Name: "--" + f.Name, Value: f.Value, Note: k.note}
@@ -149,7 +149,7 @@ func (s *settings) flag(f argument, file bool) {
 	}
 }
 
-// take keeps what other parts of the report depend on, and checks what KubeRay does not.
+// take keeps values that other parts of the report need, and checks values that KubeRay does not check.
 func (s *settings) take(flag, value, field string) {
 	switch flag {
 	case "batch-scheduler":
@@ -195,7 +195,7 @@ func (s *settings) variable(v corev1.EnvVar) {
 	check, ok := variables[v.Name]
 	entry := Setting{From: "environment", Name: v.Name, Value: v.Value}
 	if !ok {
-		entry.Value, entry.Note = "", "no setting of either operator" // what else is in an environment may be a secret
+		entry.Value, entry.Note = "", "no setting of either operator" // other variables may be secrets
 		s.operator.Settings = append(s.operator.Settings, entry)
 		s.add(Finding{Severity: Note, Field: v.Name, Message: "is no setting of KubeRay 1.7 or raygate, and has no effect on either"})
 		return
@@ -210,7 +210,7 @@ func (s *settings) variable(v corev1.EnvVar) {
 	}
 }
 
-// defaults names what is not set and has another default here.
+// defaults reports settings that are not set and have another default in raygate.
 func (s *settings) defaults(container *corev1.Container) {
 	set := map[string]bool{}
 	for _, entry := range s.operator.Settings {
@@ -227,7 +227,7 @@ func (s *settings) defaults(container *corev1.Container) {
 	}
 }
 
-// fields are those of the configuration file of KubeRay 1.7, by name, with the flag of the same setting; empty for those that have none.
+// fields are the fields of KubeRay 1.7's configuration file, by name, with the flag of the same setting; empty if there is none.
 func fields() map[string]string {
 	all := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(flags)) {

@@ -67,7 +67,7 @@ func writeFinding(b *strings.Builder, f Finding) {
 	}
 }
 
-// summary is what there is to say of an area besides its findings.
+// summary writes the text of an area besides its findings.
 func (r *Report) summary(b *strings.Builder, area Area) {
 	switch area {
 	case AreaCRDs:

@@ -1,4 +1,4 @@
-// Package output prints objects: as tables, JSON, YAML or names. The printers are those of kubectl.
+// Package output prints objects as tables, JSON, YAML or names, with kubectl's printers.
 package output
 
 import (
@@ -35,7 +35,7 @@ const (
 // Forms are all of them.
 var Forms = []string{Table, Wide, JSON, YAML, Name}
 
-// Flags say how to print.
+// Flags are the flags for the output.
 type Flags struct {
 	Form      string
 	NoHeaders bool
@@ -60,7 +60,7 @@ func (f *Flags) Check(possible ...string) error {
 	return nil
 }
 
-// Full reports whether whole objects are printed, and not just what a table shows.
+// Full reports whether whole objects are printed, and not only the columns of a table.
 func (f *Flags) Full() bool { return f.Form == JSON || f.Form == YAML }
 
 // Item is an object that is printed.
@@ -75,7 +75,7 @@ func (i Item) unstructured() *unstructured.Unstructured {
 	return u
 }
 
-// Objects prints objects in their order, those of one kind together. Single says that one object was asked for by name and not a list.
+// Objects prints objects in their order, those of one kind together. Single means that one object was requested by name and not a list.
 func (f *Flags) Objects(w io.Writer, items []Item, single bool) error {
 	switch f.Form {
 	case Name:
@@ -90,7 +90,7 @@ func (f *Flags) Objects(w io.Writer, items []Item, single bool) error {
 	return f.tables(w, items)
 }
 
-// printer is that of JSON and YAML.
+// printer is the printer of JSON and YAML.
 func (f *Flags) printer() printers.ResourcePrinter {
 	if f.Form == YAML {
 		return &printers.YAMLPrinter{}
@@ -107,7 +107,7 @@ func (f *Flags) names(w io.Writer, items []Item) error {
 	return nil
 }
 
-// listOf is what kubectl prints for several objects, of different kinds perhaps.
+// listOf is the object that kubectl prints for several objects, possibly of different kinds.
 func listOf(items []Item) *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}}}
 	for _, item := range items {
@@ -116,7 +116,7 @@ func listOf(items []Item) *unstructured.UnstructuredList {
 	return list
 }
 
-// tables prints a table for each kind, in which names have their type before them when there are several kinds.
+// tables prints a table for each kind. With several kinds, names have their type before them.
 func (f *Flags) tables(w io.Writer, items []Item) error {
 	var kinds []*kind.Kind
 	for _, item := range items {
@@ -170,7 +170,7 @@ func (f *Flags) tableOf(k *kind.Kind, items ...Item) *metav1.Table {
 	return table
 }
 
-// Events prints what a watch of one kind sees, as it comes.
+// Events prints the events of a watch on one kind as they arrive.
 type Events struct {
 	flags *Flags
 	kind  *kind.Kind
@@ -187,7 +187,7 @@ func (f *Flags) Events(w io.Writer, k *kind.Kind) *Events {
 	return &Events{flags: f, kind: k, w: w, table: f.tablePrinter(k, false), tabs: printers.GetNewTabWriter(w)}
 }
 
-// Print prints an event; those without an object say nothing to people.
+// Print prints an event; events without an object are not shown to users.
 func (e *Events) Print(event raygate.Event[proto.Message]) error {
 	if event.Object == nil {
 		return nil
@@ -214,7 +214,7 @@ func (e *Events) Print(event raygate.Event[proto.Message]) error {
 	return e.tabs.Flush()
 }
 
-// Done prints what was done to an object, as in raycluster.ray.io/demo created.
+// Done prints the result of an operation on an object, as in raycluster.ray.io/demo created.
 func (f *Flags) Done(w io.Writer, item Item, operation string) error {
 	switch f.Form {
 	case JSON, YAML:

@@ -12,7 +12,7 @@ import (
 	raygate "github.com/raygate/raygate/clients/go"
 )
 
-// remedies say what to do about an error, by its reason and else by its code.
+// remedies are the remedies for errors, by reason and else by code.
 var remedies = map[string]string{
 	"REQUEST_ID_REUSED":              "use a request id once",
 	"CONFLICT":                       "somebody else changed the object or owns a field: read it again; apply has --force-conflicts",
@@ -30,7 +30,7 @@ var remedies = map[string]string{
 
 func codeName(c codes.Code) string { return "code " + c.String() }
 
-// Problem prints an error of a call about something with all that it says: what is wrong, where, what to do.
+// Problem prints all of an error of a call: what is wrong, where, and what to do.
 func Problem(w io.Writer, about string, err error, hint string) {
 	p := raygate.ProblemOf(err)
 	if p.Code == codes.Unknown && p.Reason == "" {
@@ -90,7 +90,7 @@ func violationText(v raygate.Violation) string {
 	if v.Field != "" {
 		text = v.Field + ": " + text
 	}
-	// Reasons in capitals say nothing that the line does not say; ids of rules can be looked up.
+	// Reasons in capitals only repeat the line; ids of rules are useful to look up.
 	if v.Rule != "" && strings.Contains(v.Rule, "-") {
 		text += " [" + v.Rule + "]"
 	}
@@ -123,7 +123,7 @@ func Diagnosis(w io.Writer, about string, d *raygate.Diagnosis) {
 	}
 }
 
-// Clean makes a text from elsewhere fit for a terminal: what would move the cursor or change colours is left out.
+// Clean makes an untrusted text safe for a terminal: it removes characters that would move the cursor or change colours.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {

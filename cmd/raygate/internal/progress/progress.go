@@ -1,4 +1,4 @@
-// Package progress tells people what a command waits for: on a terminal in one line that changes, elsewhere in a line for each change.
+// Package progress shows what a command waits for: in one changing line on a terminal, elsewhere in a new line for each change.
 package progress
 
 import (
@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// interval is how often the line is written anew, so that the time in it goes on.
+// interval is how often the line is rewritten, so that its time is current.
 const interval = time.Second
 
-// IsTerminal reports whether people see what is written to w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -30,13 +30,13 @@ type Reporter struct {
 
 	mu    sync.Mutex
 	began time.Time
-	text  string // what the line that changes shows; empty for none
-	last  string // what was shown last where there is no such line
+	text  string // the current text of the changing line; empty for none
+	last  string // the last text if there is no such line
 	stop  chan struct{}
 	done  chan struct{}
 }
 
-// New returns a Reporter that writes to w, which is standard error as a rule, so that what a command prints can be used by programs.
+// New returns a Reporter that writes to w. This usually is standard error, so that programs can use the standard output of a command.
 func New(w io.Writer) *Reporter {
 	r := &Reporter{w: w, terminal: IsTerminal(w), began: time.Now(), width: func() int { return 80 }}
 	if f, ok := w.(*os.File); ok && r.terminal {
@@ -94,7 +94,7 @@ func (r *Reporter) draw() {
 	fmt.Fprintf(r.w, "\r\x1b[K%s", line)
 }
 
-// Note writes a line that stays, above the one that changes.
+// Note writes a permanent line above the changing one.
 func (r *Reporter) Note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
-// Document returns a RayJob as people write it: without a status, and without what is empty.
+// Document returns a RayJob as users write it: without a status and without empty fields.
 func Document(job *rayv1.RayJob) (map[string]any, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)
 	if err != nil {

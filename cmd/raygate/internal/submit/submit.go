@@ -1,5 +1,5 @@
-// Package submit makes what is submitted of a command line: the shell command of an entrypoint, a Submission for a running cluster, or a RayJob that
-// brings its own. It asks nobody and writes nothing.
+// Package submit converts a command line into what is submitted: the shell command of an entrypoint, a Submission for a running cluster, or
+// a RayJob with its own cluster. It makes no calls and writes nothing.
 package submit
 
 import (
@@ -23,7 +23,8 @@ import (
 // plain needs no quotes in a shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Entrypoint makes a shell command of words. One word is a shell command already; several are quoted, so that the program gets them as they are.
+// Entrypoint joins words into a shell command. One word already is a shell command; several are quoted, so that the program gets them
+// unchanged.
 func Entrypoint(words []string) (string, error) {
 	switch {
 	case len(words) == 0 || strings.TrimSpace(words[0]) == "":
@@ -41,10 +42,10 @@ func Entrypoint(words []string) (string, error) {
 	return strings.Join(quoted, " "), nil
 }
 
-// Options say what is submitted, and how.
+// Options are the content of a submission, and how to submit it.
 type Options struct {
 	Entrypoint string
-	// Shell says that the entrypoint is a shell command of the user's, and not a program with arguments.
+	// Shell means that the entrypoint is a shell command of the user, and not a program with arguments.
 	Shell bool
 	// Env are environment variables, Metadata is kept with the job.
 	Env, Metadata map[string]string
@@ -73,7 +74,7 @@ type Size struct {
 	CPU, Memory, GPU string
 }
 
-// runtimeEnv is the runtime environment; nil when there is none.
+// runtimeEnv is the runtime environment; nil if there is none.
 func (o *Options) runtimeEnv() (map[string]any, error) {
 	env := map[string]any{}
 	if err := yaml.Unmarshal(o.RuntimeEnv, &env); err != nil {
@@ -104,7 +105,7 @@ func (o *Options) runtimeEnv() (map[string]any, error) {
 	return env, nil
 }
 
-// Submission is what is submitted to a running cluster.
+// Submission is the submission to a running cluster.
 func (o *Options) Submission() (*raygatev2.Submission, error) {
 	s := &raygatev2.Submission{
 		SubmissionId: o.Name, Entrypoint: o.Entrypoint, Metadata: o.Metadata, EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, EntrypointMemory: o.Memory,
@@ -120,8 +121,8 @@ func (o *Options) Submission() (*raygatev2.Submission, error) {
 	return s, nil
 }
 
-// oneCommand is the entrypoint as a single command: the operator hands it to the shell of the submitter as it is, where only what stands before
-// the first operator would be the job.
+// oneCommand returns the entrypoint as a single command. The operator passes it to the shell of the submitter unchanged, where only the
+// part before the first operator would be the job.
 func oneCommand(entrypoint string) string {
 	for word := range strings.FieldsSeq(entrypoint) {
 		if !plain.MatchString(strings.Trim(word, `"'`)) {
@@ -133,7 +134,7 @@ func oneCommand(entrypoint string) string {
 
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// RayJob is a job with a cluster of its own.
+// RayJob is a job with its own cluster.
 func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	env, err := o.runtimeEnv()
 	if err != nil {
@@ -200,7 +201,7 @@ func resourcesJSON(all map[string]float64) string {
 	return string(data)
 }
 
-// template is a Pod with one container. Requests are the limits, so that Ray counts on what the Pod has.
+// template is a Pod template with one container. Requests equal limits, so that Ray's resources are those of the Pod.
 func template(name, image string, size Size) (corev1.PodTemplateSpec, error) {
 	list := corev1.ResourceList{}
 	for _, want := range []struct {

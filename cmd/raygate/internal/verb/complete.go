@@ -73,7 +73,7 @@ func types(begun string, needsName bool) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) })
 }
 
-// names returns the names of objects, each with what stands before it. Errors are no names: a shell has no place for them.
+// names returns the names of objects, each after the text before. It ignores errors, because completion in a shell cannot show them.
 func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, before string) []string {
 	if ctx == nil {
 		ctx = context.Background()

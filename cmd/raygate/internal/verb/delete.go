@@ -27,7 +27,7 @@ type deleteCommand struct {
 	output        output.Flags
 }
 
-// propagations are the words of kubectl for what becomes of dependents.
+// propagations are kubectl's terms for the handling of dependents.
 var propagations = map[string]string{"background": "BACKGROUND", "foreground": "FOREGROUND", "orphan": "ORPHAN"}
 
 func newDelete(flags *connect.Flags) *cobra.Command {

@@ -18,10 +18,10 @@ import (
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
-// messageEvent is what a watch yields.
+// messageEvent is an event of a watch.
 type messageEvent = raygate.Event[proto.Message]
 
-// explainLimit bounds how long a command that failed looks for the reason.
+// explainLimit limits the time for which a failed command searches for the reason.
 const explainLimit = 10 * time.Second
 
 type diagnoseCommand struct{ output output.Flags }
@@ -92,7 +92,7 @@ func printDiagnosis(w io.Writer, form string, about target, d *raygate.Diagnosis
 	return err
 }
 
-// explain prints the diagnosis of an object after a failure, about which it says nothing.
+// explain prints the diagnosis of an object after a failure. It ignores its own errors.
 func explain(ctx context.Context, s *session, t target, w io.Writer) {
 	ctx, cancel := context.WithTimeout(ctx, explainLimit)
 	defer cancel()

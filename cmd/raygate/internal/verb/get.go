@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
-// selection says which objects of a kind are meant.
+// selection selects objects of a kind.
 type selection struct {
 	selector, filter string
 	allNamespaces    bool
@@ -111,7 +111,7 @@ func (g *get) print(s *session, items []output.Item, single bool) error {
 	return g.output.Objects(s.out, items, single)
 }
 
-// nothing says that no object was found.
+// nothing returns the message for an empty result.
 func (g *get) nothing(s *session, refs []kind.Ref) string {
 	var names []string
 	for _, ref := range refs {

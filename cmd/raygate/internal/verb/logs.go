@@ -108,7 +108,7 @@ func (s *session) copyLog(log iter.Seq2[[]byte, error]) error {
 	return nil
 }
 
-// Reasons of errors of logs: the first two say that there is none yet.
+// Reasons of errors of logs: the first two mean that there is no log yet.
 const (
 	reasonNotStarted  = "JOB_NOT_STARTED"
 	reasonNotReady    = "LOG_NOT_READY"
@@ -116,7 +116,7 @@ const (
 	reasonForbidden   = "FORBIDDEN"
 )
 
-// jobLogs prints the log of a RayJob; when it is followed, that of each attempt until the job has ended.
+// jobLogs prints the log of a RayJob. If it is followed, it prints the log of each attempt until the job has ended.
 func (s *session) jobLogs(ctx context.Context, t target, o raygate.LogOptions) error {
 	if !o.Follow {
 		return s.jobLog(ctx, t, o)
@@ -140,12 +140,12 @@ func (s *session) jobLogs(ctx context.Context, t target, o raygate.LogOptions) e
 		err = gone
 	}
 	if raygate.ProblemOf(err).Reason == reasonForbidden {
-		return s.jobLog(ctx, t, o) // who may get the job may read its log, if not watch for another attempt
+		return s.jobLog(ctx, t, o) // a caller who may get the job may read its log, even without the right to watch for another attempt
 	}
 	return err
 }
 
-// exists returns an error for an object that is not there, whose changes nobody could wait for.
+// exists returns an error if the object does not exist, because there is nothing to wait for.
 func (s *session) exists(ctx context.Context, t target) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()

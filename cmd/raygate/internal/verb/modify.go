@@ -14,10 +14,10 @@ import (
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
-// modify is what scale, suspend and resume have in common.
+// modify is the common part of scale, suspend and resume.
 type modify struct {
 	verb, done string
-	// state to wait for; empty means what one waits for by default.
+	// state is the state to wait for; empty means the default.
 	state  string
 	do     func(ctx context.Context, m *raygate.Messages, name string, o raygate.WriteOptions) (proto.Message, error)
 	output output.Flags
@@ -78,7 +78,7 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 	return nil
 }
 
-// await waits until what was changed is as it is to be.
+// await waits until the changed objects have the wanted state.
 func (c *modify) await(ctx context.Context, s *session, changed []target) {
 	if c.state == "" {
 		waitForReady(ctx, s, changed, c.limit)

@@ -1,4 +1,4 @@
-// Package verb holds the commands that talk to a gateway, one file each.
+// Package verb has the commands that call a gateway, one file each.
 package verb
 
 import (
@@ -22,9 +22,9 @@ const (
 	ExitFailed = 1
 	// ExitUsage: wrong use, or input that cannot be read.
 	ExitUsage = 2
-	// ExitTimeout: what was waited for did not come in time.
+	// ExitTimeout means that a wait timed out.
 	ExitTimeout = 3
-	// ExitNever: what was waited for cannot come any more.
+	// ExitNever means that the state of a wait can no longer be reached.
 	ExitNever = 4
 )
 
@@ -62,7 +62,7 @@ type session struct {
 	failed    int
 }
 
-// run makes what a command does of a function that works with a session.
+// run adapts a function with a session to the function of a command.
 func run(flags *connect.Flags, do func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s := &session{cmd: cmd, flags: flags, in: cmd.InOrStdin(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), progress: progress.New(cmd.ErrOrStderr())}
@@ -97,7 +97,7 @@ func (s *session) bounded(ctx context.Context) (context.Context, context.CancelF
 // of returns the objects of a kind in the namespace that is meant.
 func (s *session) of(k *kind.Kind) *raygate.Messages { return s.client.Messages(k.Kind, s.namespace) }
 
-// fail prints an error of a call about something and goes on; the command ends with the exit code in the end.
+// fail prints the error of a call and lets the command continue; the command then ends with the highest exit code.
 func (s *session) fail(about string, err error, code int) {
 	s.progress.Clear()
 	hint := ""
@@ -108,7 +108,7 @@ func (s *session) fail(about string, err error, code int) {
 	s.failed = max(s.failed, code)
 }
 
-// target is an object in a namespace. The uid is empty when it is not known.
+// target is an object in a namespace. The uid is empty if it is unknown.
 type target struct {
 	kind.Ref
 	namespace, uid string

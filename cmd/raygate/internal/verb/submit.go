@@ -28,7 +28,7 @@ import (
 const (
 	// ExitNotRun: the job could not be run, or raygate could not find out how it ended.
 	ExitNotRun = 125
-	// exitInterrupted is by Ctrl-C, as shells say.
+	// exitInterrupted is the exit code after Ctrl-C, as in shells.
 	exitInterrupted = 130
 )
 
@@ -165,7 +165,7 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 	return nil
 }
 
-// complete reads what flags only point to.
+// complete checks the flags and reads the files that they refer to.
 func (c *submitCommand) complete(s *session, args []string) (err error) {
 	if c.Entrypoint, err = submit.Entrypoint(args); err != nil {
 		return err
@@ -218,7 +218,7 @@ type followed interface {
 	stop(ctx context.Context) error
 }
 
-// note says how to find a job again.
+// note prints how to find a job again.
 func (s *session) note(job followed) {
 	logs, stop := job.commands()
 	fmt.Fprintf(s.err, "The job goes on. Its log: %s\nTo stop it: %s\n", logs, stop)
@@ -243,7 +243,7 @@ func (c *submitCommand) interrupted(s *session, job followed) {
 	fmt.Fprintln(s.err, job.name()+" asked to stop")
 }
 
-// ask asks a question on the terminal; without one the answer is no.
+// ask asks a question on the terminal; without a terminal the answer is no.
 func (s *session) ask(question string) bool {
 	if in, ok := s.in.(*os.File); !ok || !progress.IsTerminal(in) || !progress.IsTerminal(s.err) {
 		return false
@@ -272,7 +272,7 @@ func (c *submitCommand) print(ctx context.Context, s *session, job *rayv1.RayJob
 		return errors.New("give a --name to print it")
 	}
 	if c.dry.mode == "client" && c.output.Form == output.YAML {
-		// For people, who will keep it: without what is empty.
+		// Users will keep this document, so leave out empty fields.
 		job.TypeMeta = metav1.TypeMeta{APIVersion: m.GetApiVersion(), Kind: m.GetKind()}
 		document, err := submit.Document(job)
 		if err != nil {

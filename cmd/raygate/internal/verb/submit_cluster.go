@@ -43,7 +43,7 @@ func (j *submission) stop(ctx context.Context) error {
 	return err
 }
 
-// pollInterval is how often Ray is asked whether a job has ended whose log has.
+// pollInterval is the interval of requests for the state of a job whose log has ended.
 const pollInterval = time.Second
 
 func (j *submission) follow(ctx context.Context) (int, error) {
@@ -74,7 +74,7 @@ func (j *submission) follow(ctx context.Context) (int, error) {
 	}
 }
 
-// exitCodeOf returns the exit code of a job that has ended; 1 when it failed and Ray does not know.
+// exitCodeOf returns the exit code of a job that has ended; 1 if it failed and Ray does not know the code.
 func exitCodeOf(job *raygatev2.Submission) (code int, ended bool) {
 	switch rayv1.JobStatus(job.GetStatus()) {
 	case rayv1.JobStatusSucceeded:

@@ -16,7 +16,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// rayJob is a job with a cluster of its own.
+// rayJob is a job with its own cluster.
 type rayJob struct {
 	*session
 	target
@@ -44,7 +44,7 @@ func (j *rayJob) commands() (logs, stop string) {
 	return "raygate logs -f" + where, "raygate stop" + where
 }
 
-// stop stops the job; one that has not started is suspended, so that it does not start.
+// stop stops the job. A job that has not started is suspended, so that it does not start.
 func (j *rayJob) stop(ctx context.Context) error {
 	messages := j.client.Messages(j.Kind.Kind, j.target.namespace)
 	_, err := messages.Stop(ctx, j.Name)
@@ -77,7 +77,7 @@ func (j *rayJob) follow(ctx context.Context) (int, error) {
 // attempts calls each when an attempt has started, and returns the job when it has ended.
 func (j *rayJob) attempts(ctx context.Context, each func(started *raygatev2.RayJob) error) (*raygatev2.RayJob, error) {
 	for attempt := 1; ; attempt++ {
-		// Which attempt it is has to be known before its log is read: the next one begins as soon as this has failed.
+		// Determine the attempt before its log is read: the next one begins as soon as this one has failed.
 		started, err := j.until(ctx, func(s *raygatev2.RayJobStatus) bool {
 			state := rayv1.JobDeploymentStatus(s.GetJobDeploymentStatus())
 			return state == rayv1.JobDeploymentStatusRunning || state.IsTerminal()
@@ -104,7 +104,7 @@ func (j *rayJob) attempts(ctx context.Context, each func(started *raygatev2.RayJ
 
 var errGone = errors.New("the RayJob was deleted before it ended")
 
-// until follows the job until its status is as wanted, and shows how it gets there.
+// until follows the job until its status is as wanted, and shows its progress.
 func (j *rayJob) until(ctx context.Context, is func(*raygatev2.RayJobStatus) bool) (*raygatev2.RayJob, error) {
 	for event, err := range j.client.Messages(j.Kind.Kind, j.target.namespace).Watch(ctx, raygate.WatchOptions{Filter: filterFor(j.Name)}) {
 		switch {
@@ -124,10 +124,10 @@ func (j *rayJob) until(ctx context.Context, is func(*raygatev2.RayJobStatus) boo
 	return nil, ctx.Err()
 }
 
-// exitCodeLimit bounds how long Ray is asked for an exit code: the cluster may be on its way out.
+// exitCodeLimit limits the requests for an exit code: the cluster may be terminating.
 const exitCodeLimit = 5 * time.Second
 
-// exitCode asks Ray for the exit code of an attempt, which a RayJob does not have; 0 also when Ray does not know.
+// exitCode requests the exit code of an attempt from Ray, because a RayJob does not have it. It returns 0 if Ray does not know it either.
 func (j *rayJob) exitCode(ctx context.Context, attempt *raygatev2.RayJob) int {
 	status := attempt.GetStatus()
 	if status.GetJobId() == "" || status.GetRayClusterName() == "" {
@@ -152,10 +152,10 @@ func (j *rayJob) exitCode(ctx context.Context, attempt *raygatev2.RayJob) int {
 	}
 }
 
-// exitCodeIn finds the exit code in what Ray says of a job that failed; the cluster that could tell it may be gone.
+// exitCodeIn finds the exit code in Ray's message about a failed job, because the cluster may be gone.
 var exitCodeIn = regexp.MustCompile(`exit code (\d{1,3})\b`)
 
-// end says how the job ended and returns its exit code.
+// end prints how the job ended and returns its exit code.
 func (j *rayJob) end(ctx context.Context, job *raygatev2.RayJob, exit int) int {
 	status := job.GetStatus()
 	switch rayv1.JobStatus(status.GetJobStatus()) {

@@ -125,7 +125,7 @@ func (w *waiter) wait(ctx context.Context, t target, state string) bool {
 	return false
 }
 
-// quietly waits and shows how the object gets there, but prints no error.
+// quietly waits and shows the progress of the object, but prints no error.
 func (w *waiter) quietly(ctx context.Context, t target, state string) error {
 	var left time.Duration
 	if !w.deadline.IsZero() {
@@ -142,7 +142,7 @@ func (w *waiter) quietly(ctx context.Context, t target, state string) error {
 	return err
 }
 
-// follow shows the states of an object as they come. It is no more than a help: its errors are those of the wait as well.
+// follow shows the states of an object as they arrive. It ignores errors, because the wait reports the same ones.
 func (w *waiter) follow(ctx context.Context, messages *raygate.Messages, t target) {
 	w.progress.Show("waiting for " + t.String())
 	for event, err := range messages.Watch(ctx, raygate.WatchOptions{Filter: filterFor(t.Name), Basic: true}) {

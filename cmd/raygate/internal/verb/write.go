@@ -35,13 +35,13 @@ func (d *dryRun) server() (bool, error) {
 	return false, fmt.Errorf("unknown --dry-run=%s: use none or server", d.mode)
 }
 
-// write is what create and apply have in common.
+// write is the common part of create and apply.
 type write struct {
 	verb   string
 	files  []string
 	output output.Flags
 	dry    dryRun
-	// wait waits until what was written is ready.
+	// wait waits until the written objects are ready.
 	wait  bool
 	limit waitLimit
 	apply raygate.ApplyOptions
@@ -148,7 +148,7 @@ func (w *write) one(ctx context.Context, s *session, d *document, validateOnly b
 	return s.client.Messages(d.kind.Kind, d.namespace).Apply(ctx, nameOf(d.message), d.message, o)
 }
 
-// waitForReady waits for objects that were just written, each until it is what one waits for by default.
+// waitForReady waits for each of the objects until it has its default condition.
 func waitForReady(ctx context.Context, s *session, targets []target, limit waitLimit) {
 	w := newWaiter(s, limit)
 	for _, t := range targets {

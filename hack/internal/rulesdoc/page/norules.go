@@ -1,12 +1,12 @@
 package page
 
-// noRule is an id of the catalogue that no problem carries: what it stands for is no property of an object, or is reported under other ids.
+// noRule is an id of the catalogue that no problem has: its subject is no property of an object, or is reported under other ids.
 type noRule struct {
-	// ID is as stable as that of a rule.
+	// ID is as stable as the id of a rule.
 	ID string
-	// What says what the id stands for.
+	// Subject of the id, as a clause.
 	What string
-	// Why says who sees to it instead.
+	// Why describes what handles it instead.
 	Why string
 }
 

@@ -48,7 +48,7 @@ an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501
 
 `
 
-// sections are the kinds of rules, with what stands above their rules.
+// sections are the kinds of rules, with the text above their rules.
 var sections = []struct{ kind, title, about string }{
 	{rule.KindClusterSpec, "Wherever a cluster is described", "Fields are below `spec` of a RayCluster, `spec.rayClusterSpec` of a RayJob, `spec.rayClusterConfig` of a RayService and `spec.jobTemplate.rayClusterSpec` of a RayCronJob."},
 	{"RayCluster", "RayCluster", "These hold for an object of the kind RayCluster alone."},
@@ -100,10 +100,10 @@ func row(b *bytes.Buffer, r *validation.Rule, e example) {
 		strings.Join(layersOf(r), ", "), stop)
 }
 
-// example is what one broken object is told.
+// example is the problem and the remedy reported for one broken object.
 type example struct{ problem, remedy string }
 
-// broken gives each rule that a Go object can break the problem of the first object in package examples that breaks it.
+// broken returns, by rule, the problem of the first object in package examples that breaks the rule.
 func broken() map[string]example {
 	shown := map[string]example{}
 	for _, e := range examples.All() {
@@ -132,8 +132,8 @@ func broken() map[string]example {
 	return shown
 }
 
-// layersOf returns where the rule is enforced: here as the rule says itself, in the API server as the tables from which
-// the CRDs and the policies are made have it.
+// layersOf returns where the rule is enforced. The rule itself has its layers in this project. Those of the API server come from the tables
+// from which the CRDs and the policies are generated.
 func layersOf(r *validation.Rule) []string {
 	var layers []string
 	for _, l := range r.Layers {

@@ -18,13 +18,13 @@ import (
 // User and group of the processes; the manifests name the same.
 const user = 65532
 
-// Program is what an image runs.
+// Program is the program of an image.
 type Program struct {
-	// Name is that of the image, and of the program at the root of its file system.
+	// Name is the name of the image, and of the program at the root of its file system.
 	Name string
 	// Package is the Go package of the program, such as ./operator/cmd/manager.
 	Package string
-	// Description says in a line what it does.
+	// Description describes the program in one line.
 	Description string
 }
 
@@ -34,13 +34,13 @@ type Options struct {
 	Source string
 	// LDFlags are handed to the linker.
 	LDFlags string
-	// Version is a label of the image, and that of the main module in the list of its parts.
+	// Version is a label of the image, and the version of the main module in the SBOM.
 	Version string
 	// Revision is the commit that the source is; empty leaves the label out.
 	Revision string
-	// Created is the time of the image and of all of its files: that of the commit, so that the digest depends on the source alone.
+	// Created is the time of the image and of all of its files: the time of the commit, so that the digest only depends on the source.
 	Created time.Time
-	// Platforms are those of the index, in its order.
+	// Platforms are the platforms of the index, in its order.
 	Platforms []v1.Platform
 }
 
@@ -56,7 +56,7 @@ type Built struct {
 type Part struct {
 	Platform v1.Platform
 	Image    v1.Image
-	// SBOM lists what the program is made of: SPDX 2.3 in JSON.
+	// SBOM lists the components of the program: SPDX 2.3 in JSON.
 	SBOM []byte
 }
 
@@ -145,7 +145,7 @@ func labels(o Options, p Program) map[string]string {
 func Compile(ctx context.Context, source, pkg, ldflags, goos, goarch, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", out, pkg)
 	cmd.Dir = source
-	// Variables of the caller that change the result are set to what the architectures start with.
+	// Set variables of the environment that would change the result to the baseline of each architecture.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", "GOEXPERIMENT=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {

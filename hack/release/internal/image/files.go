@@ -26,8 +26,8 @@ type file struct {
 	data []byte
 }
 
-// baseFiles are what programs expect of any system: names of users, and whom to trust on the internet, which is the list of Mozilla as of the pinned
-// version of its module. The files of the machine that builds are left out of it: they differ from one to the next.
+// baseFiles are the files that programs expect of any system: names of users, and the trusted authorities, which are Mozilla's list in the
+// pinned version of its module. Files of the build machine are not used, because they differ between machines.
 func baseFiles() []file {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {

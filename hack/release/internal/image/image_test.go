@@ -82,7 +82,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// What is in the image: a static program for its platform, users, certificates; and nobody is root.
+// The image contains a static program for its platform, users and certificates, and it does not run as root.
 func TestContents(t *testing.T) {
 	b := built(t, commit)
 	index, err := b.Index.IndexManifest()

@@ -62,5 +62,5 @@ func (p Part) artifact() (v1.Image, error) {
 		return nil, err
 	}
 	subject := mutate.Subject(image, v1.Descriptor{MediaType: types.OCIManifestSchema1, Digest: digest, Size: size})
-	return subject.(v1.Image), nil // what it is given, it returns
+	return subject.(v1.Image), nil // it returns its argument
 }

@@ -21,7 +21,7 @@ const (
 	license     = "Apache-2.0"
 )
 
-// bill lists the modules that a program was linked from, by what the Go linker has written into it.
+// bill lists the modules of a program, from the build information that the Go linker has written into it.
 func bill(binary string, p Program, o Options, platform v1.Platform) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

@@ -21,7 +21,7 @@ type File struct {
 	// Path on this machine; empty means that Data is the content.
 	Path string
 	Data []byte
-	// Executable says that it is a program.
+	// Executable means that the file is a program.
 	Executable bool
 }
 
@@ -118,7 +118,7 @@ func add(w *tar.Writer, modified time.Time, file File) error {
 	return err
 }
 
-// Checksums writes a file for `sha256sum --check` about the files below dir, by their path from there, but for the file itself.
+// Checksums writes a file for `sha256sum --check` about the files below dir, with their relative paths, except for the file itself.
 func Checksums(dir, out string) error {
 	files, err := Folder(dir)
 	if err != nil {

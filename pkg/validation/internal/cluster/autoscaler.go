@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// wantsAutoscalerV2 reads the switch from before autoscalerOptions.version, with the values that the peer knows.
+// wantsAutoscalerV2 reads the setting that is older than autoscalerOptions.version, with the values that KubeRay accepts.
 func wantsAutoscalerV2(head *corev1.Container) bool { return hasEnv(head, cel.V2Variable, "1", "true") }
 
 var rc071 = rule.New(rule.Rule{ID: "RC-071", Field: "enableInTreeAutoscaling", Condition: "not true while the head sets RAY_enable_autoscaler_v2", Peer: rule.BySpec, Reads: []string{"headGroupSpec.template.spec.containers[0].env"},
@@ -134,7 +134,7 @@ var rc586 = rule.New(rule.Rule{ID: "RC-586", Field: "autoscalerOptions.version",
 var rc118 = rule.New(rule.Rule{ID: "RC-118", Field: "workerGroupSpecs[i].template.spec.restartPolicy", Condition: "not Never with autoscalerOptions.version v1",
 	Remedy: "use Never with the autoscaler v1, which replaces workers by itself"})
 
-// checkWorkerRestarts tells of workers that come back by themselves while the v1 autoscaler counts them as lost.
+// checkWorkerRestarts reports workers that restart by themselves while the v1 autoscaler counts them as lost.
 func checkWorkerRestarts(out *rule.Report, c *Spec, path *field.Path) {
 	for i := range c.Spec.WorkerGroupSpecs {
 		policy := c.Spec.WorkerGroupSpecs[i].Template.Spec.RestartPolicy
@@ -149,7 +149,7 @@ func checkRayVersion(out *rule.Report, c *Spec, path *field.Path) {
 	wanted, source := parseRayVersion(c.Spec.RayVersion), "rayVersion, which is "+rule.Clipped(c.Spec.RayVersion)
 	switch {
 	case c.Spec.RayVersion == "":
-		// Head and workers have to be of one version, whatever it is.
+		// Head and workers must have the same version.
 		if head := RayContainer(&c.Spec.HeadGroupSpec.Template); head != nil {
 			wanted, source = imageRayVersion(head.Image), "the image of the head, which is "+rule.Clipped(head.Image)
 		}
@@ -175,7 +175,7 @@ func checkRayVersion(out *rule.Report, c *Spec, path *field.Path) {
 	}
 }
 
-// First releases of Ray with what a field asks for.
+// First releases of Ray that support a field.
 var (
 	rayWithTokenAuth     = version.MustParseGeneric("2.52.0")
 	rayWithK8sTokenAuth  = version.MustParseGeneric("2.55.0")
@@ -190,8 +190,8 @@ func parseRayVersion(text string) *version.Version {
 	return v
 }
 
-// imageRayVersion reads the version from the tag of an image of Ray, as in rayproject/ray:2.52.0-py310-gpu. It returns
-// nil when the image is not named after Ray, so that a company's own numbering is not taken for Ray's.
+// imageRayVersion reads the version from the tag of a Ray image, as in rayproject/ray:2.52.0-py310-gpu. It returns nil if the image is not
+// named after Ray, because a company's own version numbers are not Ray's.
 func imageRayVersion(image string) *version.Version {
 	image, _, _ = strings.Cut(image, "@")
 	name := image[strings.LastIndexByte(image, '/')+1:]

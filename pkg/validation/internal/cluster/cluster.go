@@ -1,4 +1,4 @@
-// Package cluster holds the rules on a RayClusterSpec, wherever one stands, and on RayClusters.
+// Package cluster has the rules on a RayClusterSpec, in any kind of object, and on RayClusters.
 package cluster
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// Spec is one RayClusterSpec under test, with what rules ask about it more than once.
+// Spec is one RayClusterSpec under validation, with values that several rules need.
 type Spec struct {
 	Spec *rayv1.RayClusterSpec
 	// meta is of the object that carries the spec: the RayCluster, or the RayJob or RayService around it. Never nil.
@@ -27,7 +27,7 @@ type Spec struct {
 	Options rule.Options
 
 	Autoscaling bool
-	// autoscalerV2 says that version v2 is asked for, by option or by env, whether or not the autoscaler is on.
+	// autoscalerV2 means that version v2 is selected, by option or by env, whether or not the autoscaler is on.
 	autoscalerV2 bool
 	ftOptions    bool
 	Rocksdb      bool
@@ -39,11 +39,11 @@ type Spec struct {
 
 	// Within is the kind of the object around, RayJob or RayService. Empty for a RayCluster.
 	Within string
-	// SidecarSubmitter says that the operator adds the submitter of a RayJob to the head Pod.
+	// SidecarSubmitter means that the operator adds the submitter of a RayJob to the head Pod.
 	SidecarSubmitter bool
 }
 
-// New reads a spec. The metadata are those of the object around; nil stands for none.
+// New reads a spec. meta is the metadata of the object that contains it; nil means none.
 func New(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
 	meta = cmp.Or(meta, &metav1.ObjectMeta{})
 	c := &Spec{Spec: spec, meta: meta, Options: o, NameLength: metadata.NameLength(meta)}
@@ -57,8 +57,8 @@ func New(spec *rayv1.RayClusterSpec, meta *metav1.ObjectMeta, o rule.Options) *S
 	return c
 }
 
-// Lengths of what names of children add to those of their owners: a dash and five characters on the cluster of a RayJob or a
-// RayService; a dash and the minutes since 1970 on the RayJob of a RayCronJob.
+// Lengths that the names of children add to those of their owners. The cluster of a RayJob or a RayService adds a dash and five characters.
+// The RayJob of a RayCronJob adds a dash and the minutes since 1970.
 const (
 	AddedByOwner   = 6
 	AddedByCronJob = 9
@@ -69,8 +69,8 @@ func (c *Spec) versionOption() rayv1.AutoscalerVersion {
 	return ptr.Deref(ptr.Deref(c.Spec.AutoscalerOptions, rayv1.AutoscalerOptions{}).Version, "")
 }
 
-// CheckSpec looks at a RayClusterSpec wherever it stands: at spec of a RayCluster, or inside a RayJob, a
-// RayService or a RayCronJob. Rules that only hold for an object of kind RayCluster are not here.
+// CheckSpec checks a RayClusterSpec in any place: the spec of a RayCluster, or inside a RayJob, a RayService or a RayCronJob. Rules only
+// for objects of kind RayCluster are not here.
 func CheckSpec(out *rule.Report, c *Spec, path *field.Path) {
 	checkHeadGroup(out, c, path.Child("headGroupSpec"))
 	checkWorkerGroups(out, c, path.Child("workerGroupSpecs"))
@@ -97,7 +97,7 @@ func RayContainer(t *corev1.PodTemplateSpec) *corev1.Container {
 	return &t.Spec.Containers[0]
 }
 
-// hasEnv reports whether the container sets the variable to one of the values, or, without values, to any. It does not look into envFrom.
+// hasEnv reports whether the container sets the variable to one of the values, or, without values, to any. It ignores envFrom.
 func hasEnv(c *corev1.Container, name string, values ...string) bool {
 	return c != nil && slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool {
 		return e.Name == name && (len(values) == 0 || slices.Contains(values, e.Value))
@@ -108,7 +108,7 @@ var rc581 = rule.New(rule.Rule{ID: "RC-581", Kind: "RayCluster", Field: "spec", 
 	CEL: cel.SpecIsThere})
 var clusterRules = metadata.ObjectRules{Names: clusterNames, Absent: rc581}
 
-// Check looks at a RayCluster alone, its status included.
+// Check checks a single RayCluster, including its status.
 func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
 	path, missing := field.NewPath("spec"), equality.Semantic.DeepEqual(rc.Spec, rayv1.RayClusterSpec{})
 	if !clusterRules.Check(out, rc, &rc.ObjectMeta, missing, o) {
@@ -138,7 +138,7 @@ func CheckStatus(out *rule.Report, rc *rayv1.RayCluster) {
 
 var rc563 = rule.New(rule.Rule{ID: "RC-563", Kind: "RayCluster", Field: "metadata.name", Condition: "51 to 53 characters with autoscaling or token auth; above 37 with enableIngress"})
 
-// checkClippedNames tells of names that the operator will shorten from the front, so that two clusters may collide.
+// checkClippedNames reports names that the operator shortens from the front, so that two clusters may collide.
 func checkClippedNames(out *rule.Report, c *Spec, path *field.Path) {
 	const plainLimit, ingressLimit = 50, 37
 	name := c.meta.Name

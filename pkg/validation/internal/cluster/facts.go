@@ -28,7 +28,7 @@ var rc123 = rule.New(rule.Rule{ID: "RC-123", Field: "headGroupSpec.template.spec
 var rc124 = rule.New(rule.Rule{ID: "RC-124", Field: "authOptions.secretName", Condition: "the Secret does not exist or has no key auth_token", Peer: rule.ByStep, Depends: "other objects", Layers: rule.ControllerOnly,
 	Remedy: "make a Secret of this name with the token under the key auth_token"})
 
-// checkFacts compares the spec with what the controller has seen around it.
+// checkFacts compares the spec with the facts that the controller has about other objects.
 func checkFacts(out *rule.Report, c *Spec, path *field.Path) {
 	f := c.Options.Facts
 	if f == nil {
@@ -64,7 +64,7 @@ func checkGroupFacts(out *rule.Report, c *Spec, path *field.Path) {
 
 var rc125 = rule.New(rule.Rule{ID: "RC-125", Field: "gcsFaultToleranceOptions.storage", Condition: "differs from the PersistentVolumeClaim that exists", Layers: rule.ControllerOnly})
 
-// checkLiveClaim tells of wishes that came after the claim was made.
+// checkLiveClaim reports settings of the storage that differ from the existing claim and have no effect on it.
 func checkLiveClaim(out *rule.Report, c *Spec, path *field.Path) {
 	claim := c.Options.Facts.Claim
 	if claim == nil || !c.Rocksdb || c.Spec.GcsFaultToleranceOptions.Storage == nil || c.Spec.GcsFaultToleranceOptions.Storage.ClaimName != "" {

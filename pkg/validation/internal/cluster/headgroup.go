@@ -81,7 +81,7 @@ func checkHeadServicePorts(out *rule.Report, h *rayv1.HeadGroupSpec, path *field
 var rc018 = rule.New(rule.Rule{ID: "RC-018", Field: "headGroupSpec.headService.spec.ports, and spec.serveService.spec.ports of a RayService", Condition: "repeated port with protocol", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
-// CheckServicePorts looks at the list of ports of a Service.
+// CheckServicePorts checks the list of ports of a Service.
 func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field.Path) {
 	pods.Repeats(out, pods.Unique{By: rc018, Path: path, Remedy: pods.OncePerPort}, ports, func(p *corev1.ServicePort) pods.ProtocolPort { return pods.PortKey(p.Port, p.Protocol) })
 }
@@ -89,7 +89,7 @@ func CheckServicePorts(out *rule.Report, ports []corev1.ServicePort, path *field
 var rc589 = rule.New(rule.Rule{ID: "RC-589", Field: "headGroupSpec.serviceType, headGroupSpec.headService.spec.type", Condition: "ExternalName",
 	Remedy: "leads workers and clients to a host outside of the cluster; operator and gateway connect to the head Pod all the same. Use ClusterIP"})
 
-// checkExternalHead looks at the type that the head Service gets.
+// checkExternalHead checks the type of the head Service.
 func checkExternalHead(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
 	at, t := path.Child("serviceType"), h.ServiceType
 	if h.HeadService != nil && h.HeadService.Spec.Type != "" {
@@ -132,8 +132,8 @@ var rc556 = rule.New(rule.Rule{ID: "RC-556", Field: "headGroupSpec.headService.s
 var rc012 = rule.NewEnum(rule.Rule{ID: "RC-012", Field: "headGroupSpec.ingressOptions.pathType", Peer: rule.BySchema, Marker: rule.InSchema}, rayv1.IngressPathTypeExact, rayv1.IngressPathTypePrefix, rayv1.IngressPathTypeImplementationSpecific)
 var rc562 = rule.New(rule.Rule{ID: "RC-562", Field: "headGroupSpec.ingressOptions.path, .host", Condition: "with enableIngress, which makes a Route on OpenShift: path without leading / (pathType not ImplementationSpecific); host no DNS name (wildcard first label allowed), or an IP"})
 
-// checkIngress looks for what the API server refuses in the Ingress, if there is one: on OpenShift the operator makes a Route, which has
-// none of this.
+// checkIngress reports fields that the API server refuses in the Ingress, if there is one. On OpenShift the operator makes a Route, which
+// has none of these fields.
 func checkIngress(out *rule.Report, h *rayv1.HeadGroupSpec, path *field.Path) {
 	o := h.IngressOptions
 	if o == nil {

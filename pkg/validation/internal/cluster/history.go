@@ -49,7 +49,7 @@ var rc082 = rule.New(rule.Rule{ID: "RC-082", Field: "historyServerOptions.collec
 	CEL: []rule.CEL{{Node: cel.CollectorNode, Field: ".env", Reason: rule.Required, Valid: "has(self.env) && self.env.exists(e, e.name == 'STORAGE_BACKEND' && has(e.value) && e.value != '')",
 		Says: "STORAGE_BACKEND must be among them, as a literal value, as in S3, GCS, AZUREBLOB or ALIYUNOSS"}}})
 
-// storage is a rule on a storage: which variables it needs, in which modes of authentication. No modes stand for all.
+// storage is a rule on a storage: the variables that it needs, in these modes of authentication. No modes means all modes.
 type storage struct {
 	by               *rule.Rule
 	backend          string
@@ -69,7 +69,7 @@ func (s storage) is(backend, mode string) bool {
 	return s.backend == strings.ToUpper(backend) && (len(s.modes) == 0 || slices.Contains(s.modes, mode))
 }
 
-// storages are those that collectors have. Others are let through: a collector may have been built with its own.
+// storages are the storages that collectors support. Others are accepted, because a collector may have been built with its own.
 var storages = []storage{
 	storageNeeds("RC-083", "GCS", nil, " and GCS_BUCKET has neither value nor valueFrom", "GCS_BUCKET"),
 	storageNeeds("RC-084", "S3", nil, " and S3_REGION missing (bucket not required)", "S3_REGION"),
@@ -83,7 +83,7 @@ var rc087 = rule.New(rule.Rule{ID: "RC-087", Field: "historyServerOptions.collec
 		" || " + cel.Given(cel.Connection) + " || " + cel.Given(cel.AccountURL),
 		Says: cel.Connection + " or " + cel.AccountURL + " must be among them for the storage AZUREBLOB"}}})
 
-// checkCollectorStorage looks for the variables that the storage needs.
+// checkCollectorStorage checks the variables that the storage needs.
 func checkCollectorStorage(out *rule.Report, env []corev1.EnvVar, path *field.Path) {
 	// Of entries with one name the last counts, as in a container.
 	last := make(map[string]corev1.EnvVar, len(env))

@@ -91,7 +91,7 @@ func (e exceptions) check(out *rule.Report, r *rayv1.NetworkPolicyRules, mode ra
 
 var rc566 = rule.New(rule.Rule{ID: "RC-566", Field: "networkPolicy", Condition: "mode DenyAll or DenyAllEgress and no egress rule that can reach port 53 (head and each group)"})
 
-// checkDNS tells of Pods that cannot resolve names: workers find the head by its name.
+// checkDNS reports Pods that cannot resolve names: workers find the head by its name.
 func checkDNS(out *rule.Report, c *Spec, mode rayv1.NetworkPolicyMode, path *field.Path) {
 	p := c.Spec.NetworkPolicy
 	if mode == rayv1.NetworkPolicyDenyAllIngress {

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// nodeGroup is what the head group and a worker group have in common.
+// nodeGroup is the common part of the head group and a worker group.
 type nodeGroup struct {
 	head           bool
 	name           string
@@ -56,7 +56,7 @@ func checkNodeGroup(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	checkPodTemplate(out, c, g, path.Child("template"))
 }
 
-// resourceParams are the start parameters that say the same as the field resources.
+// resourceParams are the start parameters with the same meaning as the field resources.
 var resourceParams = []string{"num-cpus", "num-gpus", "memory", "resources"}
 
 var rc034 = rule.New(rule.Rule{ID: "RC-034", Field: "headGroupSpec.resources", Condition: "resources has entries and one of rayStartParams num-cpus, num-gpus, memory, resources is set", Peer: rule.BySpec, Reads: []string{"headGroupSpec.rayStartParams"},
@@ -111,7 +111,7 @@ func checkResources(out *rule.Report, g nodeGroup, path *field.Path) {
 	}
 }
 
-// offersResources reports whether the autoscaler can compute what a worker of the group brings.
+// offersResources reports whether the autoscaler can compute the resources of a worker of the group.
 func offersResources(g *rayv1.WorkerGroupSpec) bool {
 	for name := range g.Resources {
 		if name != "memory" && name != "object_store_memory" {

@@ -16,7 +16,8 @@ import (
 // OwnedRules are the ids of rules for a cluster that belongs to another object, for one kind of owner.
 type OwnedRules struct{ K8sToken, Upgrade, Dashboard, Manager, Suspend *rule.Rule }
 
-// CheckOwnedCluster finds what a RayCluster may have, but not one that a RayJob or a RayService with this managedBy makes.
+// CheckOwnedCluster reports settings that are valid in a RayCluster, but not in one that a RayJob or a RayService with this managedBy
+// creates.
 func CheckOwnedCluster(out *rule.Report, c *Spec, managedBy *string, ids OwnedRules, path *field.Path) {
 	manager := ptr.Deref(c.Spec.ManagedBy, Manager(managedBy))
 	out.When(manager != Manager(managedBy)).Invalid(ids.Manager, path.Child("managedBy"), manager)

@@ -19,7 +19,7 @@ var rc033 = rule.New(rule.Rule{ID: "RC-033", Field: "headGroupSpec.template.spec
 var rc038 = rule.New(rule.Rule{ID: "RC-038", Field: "workerGroupSpecs[i].template.spec.containers", Condition: "empty", Peer: rule.BySpec, Remedy: "give at least one container; the first runs Ray",
 	CEL: []rule.CEL{cel.EachGroup(rule.Required, "g.template.?spec.?containers[?0].hasValue()", "template.spec.containers: give at least one container; the first runs Ray")}})
 
-// checkPodTemplate adds to what holds for any Pod template what the operator makes of that of a group.
+// checkPodTemplate applies the rules for any Pod template, and those for the changes that the operator makes to the template of a group.
 func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	spec, t := path.Child("spec"), g.template
 	pods.Template{
@@ -38,7 +38,7 @@ func checkPodTemplate(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 	checkSharedPorts(out, g, spec.Child("containers"))
 }
 
-// overwrites reports whether Pods get another value of the label than that of the template.
+// overwrites reports whether Pods get another value of the label than the template has.
 func (g nodeGroup) overwrites(key string) bool {
 	_, byGroup := g.labels[key]
 	return byGroup || key == rayv1.LabelCluster || key == rayv1.LabelNodeType || key == rayv1.LabelGroup
@@ -104,8 +104,8 @@ type container struct {
 	path   *field.Path // of the name
 }
 
-// checkReservedName refuses the name of a container that the operator adds to the Pod. Whether it adds one that makes workers wait, it alone
-// knows.
+// checkReservedName refuses the name of a container that the operator adds to the Pod. Only the operator knows whether it adds the
+// container that makes workers wait.
 func checkReservedName(out *rule.Report, c *Spec, g nodeGroup, it container) {
 	collector, waits, perhaps := g.rule(rc089, rc090), rc525, out
 	if it.isInit {
@@ -146,7 +146,7 @@ func sidecars(c *Spec, g nodeGroup) []string {
 var rc527 = rule.New(rule.Rule{ID: "RC-527", Field: "template.metadata.labels", Condition: "sets ray.io/node-type, ray.io/group, ray.io/cluster to other values", Remedy: "is set by the operator; remove it"})
 var rc529 = rule.New(rule.Rule{ID: "RC-529", Field: "template.metadata.name, .namespace", Condition: "set"})
 
-// checkOwnMetadata tells of metadata that the Pods do not get.
+// checkOwnMetadata reports metadata that the Pods do not get.
 func checkOwnMetadata(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	t := g.template
 	out.When(t.Name != "").Invalid(rc529, path.Child("name"), t.Name, "is ignored; Pods are named after the cluster and the group")
@@ -193,7 +193,7 @@ var operatorEnv = allTaken(rc523, "is set by the operator; another value can bre
 var rc523 = rule.New(rule.Rule{ID: "RC-523", Field: "template.spec.containers[0].env", Condition: "sets RAY_ADDRESS, RAY_PORT, FQ_RAY_IP, RAY_IP, RAY_CLUSTER_NAME, KUBERAY_GEN_RAY_START_CMD, RAY_NODE_TYPE_NAME or RAY_CLOUD_INSTANCE_ID"})
 var rc548 = rule.New(rule.Rule{ID: "RC-548", Field: "containers[j].ports of Pod templates", Condition: "two containers of one Pod listen on one port and protocol"})
 
-// checkSharedPorts tells of containers of one Pod, which share its address, that listen at one port.
+// checkSharedPorts reports containers of one Pod that listen on the same port: they share its address.
 func checkSharedPorts(out *rule.Report, g nodeGroup, path *field.Path) {
 	t := g.template
 	if len(t.Spec.Containers) < 2 {
@@ -215,8 +215,7 @@ func checkSharedPorts(out *rule.Report, g nodeGroup, path *field.Path) {
 	}
 }
 
-// addedPorts are where Ray listens although the template does not say so. A start parameter that moves a port is the
-// matter of another rule.
+// addedPorts are ports of Ray that the template does not declare. Another rule handles start parameters that move a port.
 func addedPorts(g nodeGroup) []int32 {
 	listed := g.template.Spec.Containers[0].Ports
 	var ports []int32
@@ -232,7 +231,7 @@ func addedPorts(g nodeGroup) []int32 {
 var rc574 = rule.New(rule.Rule{ID: "RC-574", Field: "template.spec.hostNetwork", Condition: "true with more than one Ray pod able to share a node and fixed ports",
 	Remedy: "two Ray Pods on one node want the same ports; keep them apart by anti-affinity"})
 
-// checkHostNetwork tells of Pods that want the same ports of a node.
+// checkHostNetwork reports Pods that want the same ports of a node.
 func checkHostNetwork(out *rule.Report, c *Spec, path *field.Path) {
 	var paths []*field.Path
 	var pods int64

@@ -39,7 +39,7 @@ func checkAuth(out *rule.Report, c *Spec, path *field.Path) {
 		out.When(byKubernetes).Invalid(rc096, authPath.Child("mode"), string(o.Mode))
 		return
 	}
-	// The later of two releases is named only when the earlier one is there.
+	// Report the later of two releases only if the earlier requirement is met.
 	versionPath := path.Child("rayVersion")
 	if tokenAuth.check(out, c.Spec.RayVersion, versionPath) && byKubernetes {
 		kubernetesTokenAuth.check(out, c.Spec.RayVersion, versionPath)
@@ -127,13 +127,13 @@ func checkTLSReserved(out *rule.Report, path *field.Path, env []corev1.EnvVar, m
 	}
 }
 
-// taken says why something cannot be used, and by which rule. The zero value stands for what is free.
+// taken is the reason why a name cannot be used, and the rule that forbids it. The zero value means that the name is free.
 type taken struct {
 	by  *rule.Rule
 	why string
 }
 
-// forbidVariables refuses the variables in a list at the path that are taken.
+// forbidVariables refuses the taken variables in a list at the path.
 func forbidVariables(out *rule.Report, env []corev1.EnvVar, path *field.Path, names map[string]taken) {
 	for i := range env {
 		if t := names[env[i].Name]; t.by != nil {
@@ -142,7 +142,7 @@ func forbidVariables(out *rule.Report, env []corev1.EnvVar, path *field.Path, na
 	}
 }
 
-// allTaken are names that are taken for one reason.
+// allTaken are names that are taken for the same reason.
 func allTaken(by *rule.Rule, why string, names ...string) map[string]taken {
 	all := make(map[string]taken, len(names))
 	for _, name := range names {
@@ -151,7 +151,7 @@ func allTaken(by *rule.Rule, why string, names ...string) map[string]taken {
 	return all
 }
 
-// refuseVolume refuses a volume of the user's with the name of one that the operator adds.
+// refuseVolume refuses a volume of the user with the name of a volume that the operator adds.
 func refuseVolume(out *rule.Report, by *rule.Rule, pod *corev1.PodSpec, name string, path *field.Path) {
 	for i := range pod.Volumes {
 		if pod.Volumes[i].Name == name {

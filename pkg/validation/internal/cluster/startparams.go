@@ -25,11 +25,11 @@ var (
 	anyNumber   = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?$|^\.[0-9]+$`)
 )
 
-// secretParams are the start parameters whose values must not be shown.
+// secretParams are the start parameters with secret values.
 var secretParams = map[string]bool{"redis-password": true, "redis-username": true}
 
-// keepsCommand reports whether the user's own command runs instead of the generated `ray start`: an annotation says so, or
-// the command starts Ray itself.
+// keepsCommand reports whether the user's own command runs instead of the generated `ray start`: because of an annotation, or because the
+// command starts Ray itself.
 func keepsCommand(c *Spec, g nodeGroup) bool {
 	byAnnotation := func(of map[string]string) bool { return metadata.LowerTrue(of[rayv1.AnnotationOverwriteContainerCmd]) }
 	container := RayContainer(g.template)
@@ -72,8 +72,8 @@ func isPort(text string) bool {
 	return err == nil && n >= 0 && n <= 65535
 }
 
-// checkNumbers finds numbers with which `ray start` exits at once. Ports are more than that: the operator makes Services of them, whatever
-// command runs.
+// checkNumbers reports numbers with which `ray start` exits at once. Ports matter for every command, because the operator also makes
+// Services of them.
 func checkNumbers(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	kept, params := keepsCommand(c, g), g.rayStartParams
 	for _, n := range numbers {
@@ -113,7 +113,7 @@ func checkStartParams(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) 
 	checkResourcesParam(out, g, path)
 }
 
-// bothParams are the flags of `ray start` that head and workers take; headParams those of the head only.
+// bothParams are the flags of `ray start` for head and workers; headParams those for the head only.
 var (
 	bothParams = sets.New("address", "block", "dashboard-agent-grpc-port", "dashboard-agent-listen-port", "disable-usage-stats",
 		"enable-object-reconstruction", "enable-resource-isolation", "labels", "labels-file", "log-color", "log-style", "max-worker-port",
@@ -223,7 +223,7 @@ var rc519 = rule.New(rule.Rule{ID: "RC-519", Field: "headGroupSpec.template.spec
 var rc559 = rule.New(rule.Rule{ID: "RC-559", Field: "headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard",
 	Remedy: "ports are listed, but none is named dashboard; jobs, Serve and status of the cluster need it, at 8265 usually"})
 
-// checkHeadPorts tells of container ports, and so Service ports, at which nothing listens.
+// checkHeadPorts reports container ports, which become Service ports, at which nothing listens.
 func checkHeadPorts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 	container := RayContainer(g.template)
 	if container == nil || len(container.Ports) == 0 {
@@ -246,6 +246,6 @@ func checkHeadPorts(out *rule.Report, c *Spec, g nodeGroup, path *field.Path) {
 			out.When(listens != int64(port.ContainerPort)).Invalid(rc519, portsPath.Index(i).Child("containerPort"), port.ContainerPort, fmt.Sprintf("Ray listens at %d; make it and rayStartParams[%s] the same", listens, s.param))
 		}
 	}
-	// In a RayJob and a RayService another rule tells it.
+	// Another rule reports this for a RayJob and a RayService.
 	out.When(c.Within == "" && !findsDashboard(&c.Spec.HeadGroupSpec)).Required(rc559, portsPath)
 }

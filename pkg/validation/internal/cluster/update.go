@@ -17,7 +17,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// CheckTransition looks at an update of a RayCluster.
+// CheckTransition checks an update of a RayCluster.
 func CheckTransition(out *rule.Report, rc, old *rayv1.RayCluster, o rule.Options) {
 	path := field.NewPath("spec")
 	CheckSpecTransition(out, &rc.Spec, &old.Spec, path)
@@ -86,8 +86,8 @@ func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClu
 var rc552 = rule.New(rule.Rule{ID: "RC-552", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "a group of the old object is missing, strategy not Recreate, cluster not of a RayService (error where the operator runs with --webhook-refuse-group-removal)", OptIn: true, Transition: true,
 	Remedy: "is removed while its Pods may still run; set its replicas, minReplicas and maxReplicas to 0 first"})
 
-// checkGroupsKept finds groups that are gone, which leaves their Pods behind. It is an error where the operator is configured so,
-// and a warning elsewhere. Recreate deletes all Pods anyway, and a RayService makes a new cluster for other groups.
+// checkGroupsKept reports removed groups, whose Pods stay behind. It is an error if the operator is configured so, and otherwise a warning.
+// Recreate deletes all Pods in any case, and a RayService makes a new cluster for other groups.
 func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Path) {
 	if recreates(&rc.Spec) || rc.Labels[rayv1.LabelOriginatedFromCRD] == "RayService" {
 		return
@@ -102,7 +102,7 @@ func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Pa
 	}
 }
 
-// checkHeadChange tells of changes of what the head Pod is made from.
+// checkHeadChange reports changes to the settings that the head Pod is made from.
 func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	differ := func(name string, a, b any) {
 		out.When(!equality.Semantic.DeepEqual(a, b)).Forbidden(rc551, path.Child(name))
@@ -117,14 +117,14 @@ func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *fie
 	differ("historyServerOptions", new.HistoryServerOptions, old.HistoryServerOptions)
 }
 
-// autoscalerContainer leaves out what the autoscaler reads from the RayCluster while it runs.
+// autoscalerContainer leaves out the options that the autoscaler reads from the RayCluster while it runs.
 func autoscalerContainer(spec *rayv1.RayClusterSpec) rayv1.AutoscalerOptions {
 	o := ptr.Deref(spec.AutoscalerOptions, rayv1.AutoscalerOptions{})
 	o.IdleTimeoutSeconds, o.UpscalingMode = nil, nil
 	return o
 }
 
-// gcsConnection leaves out what other rules tell of.
+// gcsConnection leaves out the fields that other rules report.
 func gcsConnection(spec *rayv1.RayClusterSpec) *rayv1.GcsFaultToleranceOptions {
 	if spec.GcsFaultToleranceOptions == nil {
 		return nil
@@ -134,7 +134,7 @@ func gcsConnection(spec *rayv1.RayClusterSpec) *rayv1.GcsFaultToleranceOptions {
 	return &o
 }
 
-// podsDiffer compares what Pods are made from, without what the hash of the peer leaves out.
+// podsDiffer compares the inputs of Pods, without those that KubeRay's hash leaves out.
 func podsDiffer(a, b nodeGroup) bool {
 	return !equality.Semantic.DeepEqual(a.rayStartParams, b.rayStartParams) ||
 		!equality.Semantic.DeepEqual(a.resources, b.resources) ||
@@ -152,7 +152,7 @@ func HashedTemplate(t *corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 var rc553 = rule.New(rule.Rule{ID: "RC-553", Kind: "RayCluster", Field: "spec.workerGroupSpecs", Condition: "order changed or a group inserted before old ones, with Recreate", Transition: true,
 	Remedy: "a change of the order restarts the whole cluster with Recreate; keep the order and add groups at the end"})
 
-// checkGroupOrder tells of restarts that nobody asked for: the hash that Recreate compares depends on the order.
+// checkGroupOrder reports a changed order of groups. It causes an unintended restart, because the hash for Recreate depends on the order.
 func checkGroupOrder(out *rule.Report, new, old []rayv1.WorkerGroupSpec, path *field.Path) {
 	for i := range min(len(old), len(new)) {
 		if new[i].GroupName != old[i].GroupName {
@@ -178,8 +178,9 @@ func checkSecurityChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 
 var x503 = rule.New(rule.Rule{ID: "X-503", Kind: "RayCluster", Field: "spec", Condition: "edited although a RayJob or a RayService owns the cluster, but for what the autoscaler writes; the webhook does not see the operator's own writes", Transition: true})
 
-// checkOwnedEdit tells that a RayJob or a RayService will overwrite the edit, or never sees it. What the autoscaler writes is for
-// everyone. The match conditions of the webhook know the operator by its user name and leave its requests out.
+// checkOwnedEdit reports an edit of a cluster that a RayJob or a RayService owns: the owner overwrites the edit, or never sees it. Fields
+// that the autoscaler writes may be edited. The match conditions of the webhook know the operator by its user name and exclude its
+// requests.
 func checkOwnedEdit(out *rule.Report, rc, old *rayv1.RayCluster) {
 	owner := metav1.GetControllerOf(rc)
 	if owner == nil || owner.Kind != "RayJob" && owner.Kind != "RayService" {
@@ -203,7 +204,7 @@ func WithGroups(spec *rayv1.RayClusterSpec, change func(*rayv1.WorkerGroupSpec))
 	return c
 }
 
-// CheckSpecTransition holds the rules that need the old value. They are never ratcheted.
+// CheckSpecTransition has the rules that need the old value. They are never ratcheted.
 func CheckSpecTransition(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
 	checkClusterManager(out, new.ManagedBy, old.ManagedBy, path.Child("managedBy"))
 	if new.GcsFaultToleranceOptions != nil && old.GcsFaultToleranceOptions != nil {
@@ -212,7 +213,7 @@ func CheckSpecTransition(out *rule.Report, new, old *rayv1.RayClusterSpec, path 
 	}
 }
 
-// CheckManagerKept lets managedBy appear and go away, but not change.
+// CheckManagerKept allows managedBy to be added and removed, but not changed.
 func CheckManagerKept(out *rule.Report, by *rule.Rule, new, old *string, path *field.Path) {
 	if new != nil && old != nil && *new != *old {
 		out.Invalid(by, path, *new, "cannot change, since another controller would take over half-way; make the object anew")
@@ -223,7 +224,7 @@ var rc021 = rule.New(rule.Rule{ID: "RC-021", Field: "managedBy", Condition: "old
 	Marker: rule.InCEL})
 var rc550 = rule.New(rule.Rule{ID: "RC-550", Field: "managedBy", Condition: "added or removed, so that another controller takes over", Transition: true})
 
-// checkClusterManager tells of a managedBy that appears or goes away too, if that gives the cluster to someone else.
+// checkClusterManager reports a changed managedBy. It reports an added or removed one only if another controller takes over the cluster.
 func checkClusterManager(out *rule.Report, new, old *string, path *field.Path) {
 	const handed = "hands the cluster to another controller half-way; make the cluster anew instead"
 	switch {
@@ -249,7 +250,7 @@ func checkBackendTransition(out *rule.Report, new, old rayv1.GcsFaultToleranceBa
 	out.When(changes && !given).Invalid(rc547, path, string(new), remedy)
 }
 
-// Manager is who looks after an object with this managedBy.
+// Manager is the controller that is responsible for an object with this managedBy.
 func Manager(managedBy *string) string {
 	return ptr.Deref(managedBy, rayv1.ManagedByKubeRayOperator)
 }

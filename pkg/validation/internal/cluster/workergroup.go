@@ -17,7 +17,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// maxWorkerGroups is what the CRD can check by CEL.
+// maxWorkerGroups is the number of groups that the CRD can check by CEL.
 const maxWorkerGroups = 100
 
 // maxMultiHostName leaves room for a dash and five characters in the label of a replica.
@@ -95,7 +95,7 @@ func checkGroupName(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *f
 // podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
 const podPrefix = 50
 
-// namesPods reports whether Pods can have names with that of the group in them. Behind a long name of the cluster it is cut off.
+// namesPods reports whether the name of the group can be part of Pod names. After a long name of the cluster it is cut off.
 func namesPods(c *Spec, group string) bool {
 	prefix := strings.Repeat("x", min(max(c.NameLength, 1), podPrefix)) + "-" + strings.ToLower(group)
 	return len(validation.IsDNS1123Subdomain(prefix[:min(len(prefix), podPrefix)]+"-worker")) == 0
@@ -118,7 +118,7 @@ func checkReplicas(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *fi
 	low, high, replicas := bounds(g)
 	out.When(low > high).Invalid(rc042, minPath, low, fmt.Sprintf("must not exceed maxReplicas, which is %d", high))
 	out.When(g.NumOfHosts < 1).Invalid(rc509, path.Child("numOfHosts"), g.NumOfHosts)
-	// Numbers that do not count. Replicas of 0 may be the default of an absent field, which with minReplicas alone is what people write.
+	// Numbers without an effect. Replicas of 0 may be the default of an absent field; users often set minReplicas alone.
 	suspended := metadata.IsTrue(g.Suspend)
 	out.When(replicas > 0 && !suspended && (replicas < low || replicas > high && high != 0)).Invalid(rc507, path.Child("replicas"), replicas)
 	out.When(suspended && low > 0).Invalid(rc522, minPath, low, "has no effect while the group is suspended")
@@ -132,7 +132,7 @@ func bounds(g *rayv1.WorkerGroupSpec) (low, high, replicas int32) {
 
 var rc509 = rule.New(rule.Rule{ID: "RC-509", Field: "workerGroupSpecs[i].numOfHosts", Condition: "below 1", Remedy: "must be at least 1, the Pods that make one replica"})
 
-// podsWanted is how many Pods the group asks for at the moment, as the operator computes it.
+// podsWanted is the number of Pods that the group requests, as the operator computes it.
 func podsWanted(g *rayv1.WorkerGroupSpec) int64 {
 	if metadata.IsTrue(g.Suspend) {
 		return 0
@@ -141,8 +141,8 @@ func podsWanted(g *rayv1.WorkerGroupSpec) int64 {
 	return max(int64(max(min(replicas, high), low)), 0) * max(int64(g.NumOfHosts), 1)
 }
 
-// GroupsWithoutPods are the paths of the groups in a RayClusterSpec at the path of which no Pod is made as they stand. When such a group
-// gets Pods it is the one that was wrong before.
+// GroupsWithoutPods returns the paths of the groups without Pods in a RayClusterSpec at the path. A group that gets Pods is still the group
+// that was wrong before.
 func GroupsWithoutPods(spec *rayv1.RayClusterSpec, path string) []string {
 	var empty []string
 	for i := range spec.WorkerGroupSpecs {
@@ -230,7 +230,7 @@ var rc583 = rule.New(rule.Rule{ID: "RC-583", Field: "workerGroupSpecs[i].priorit
 var rc576 = rule.New(rule.Rule{ID: "RC-576", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].suspend", Condition: "set by a user on an object not owned by a RayJob",
 	Remedy: "is set by RayJob's deletion policies; use minReplicas and maxReplicas to empty a group"})
 
-// checkOwnSuspend tells users that a field belongs to the deletion policies of RayJob.
+// checkOwnSuspend reports a suspend field that a user set: it belongs to the deletion policies of RayJob.
 func checkOwnSuspend(out *rule.Report, c *Spec, path *field.Path) {
 	byJob := c.meta.Labels[rayv1.LabelOriginatedFromCRD] == "RayJob"
 	for i, g := range c.Spec.WorkerGroupSpecs {

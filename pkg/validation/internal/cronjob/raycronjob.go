@@ -1,4 +1,4 @@
-// Package cronjob holds the rules on RayCronJobs.
+// Package cronjob has the rules on RayCronJobs.
 package cronjob
 
 import (
@@ -28,7 +28,7 @@ var cj002 = rule.New(rule.Rule{ID: "CJ-002", Field: "spec.jobTemplate", Conditio
 var cj581 = rule.New(rule.Rule{ID: "CJ-581", Field: "spec", Condition: "absent", Peer: rule.BySpec, Remedy: "give a schedule, and in jobTemplate the spec of its RayJobs",
 	CEL: cel.SpecIsThere})
 
-// Check looks at a RayCronJob alone.
+// Check checks a single RayCronJob.
 func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	path := field.NewPath("spec")
 	metadata.CheckName(out, &cj.ObjectMeta, cronJobNames)
@@ -54,7 +54,7 @@ func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	metadata.CheckObjectSize(out, cj)
 }
 
-// maxSchedule is far beyond any schedule that means something.
+// maxSchedule is far above the length of any meaningful schedule.
 const maxSchedule = 1024
 
 var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
@@ -94,10 +94,10 @@ func parseSchedule(text string) (schedule cron.Schedule, err error) {
 	return cron.ParseStandard(text)
 }
 
-// referenceTime begins the only leap year of any five years, so that a 29th of February is near.
+// referenceTime begins a leap year, so that a 29th of February is near.
 var referenceTime = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// now is the time from which a schedule in the zone is followed.
+// now is the time from which a schedule in the zone is evaluated.
 func now(o rule.Options, zone *string) time.Time {
 	t := o.Now
 	if t.IsZero() {
@@ -140,7 +140,7 @@ var cj506 = rule.New(rule.Rule{ID: "CJ-506", Field: "spec.jobTemplate.shutdownAf
 	Remedy: "each run leaves a cluster behind; set it to true, or give deletionStrategy"})
 var cj507 = rule.New(rule.Rule{ID: "CJ-507", Field: "spec.jobTemplate.submissionMode", Condition: "InteractiveMode", Remedy: "makes each run wait for a person to submit the job; use another mode"})
 
-// checkJobTemplate tells of what makes sense for one job and not for one after the other.
+// checkJobTemplate reports settings that make sense for a single job and not for repeated jobs.
 func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path) {
 	out.When(spec.Suspend).Invalid(cj504, path.Child("suspend"), true)
 	out.When(spec.JobId != "").Invalid(cj505, path.Child("jobId"), spec.JobId)
@@ -148,7 +148,7 @@ func checkJobTemplate(out *rule.Report, spec *rayv1.RayJobSpec, path *field.Path
 	out.When(spec.SubmissionMode == rayv1.InteractiveMode).Invalid(cj507, path.Child("submissionMode"), string(spec.SubmissionMode))
 }
 
-// CheckTransition needs the time for one rule: without it nobody knows whether a run is due.
+// CheckTransition needs the time for one rule: without it, the rule cannot know whether a run is due.
 func CheckTransition(out *rule.Report, cj, old *rayv1.RayCronJob, o rule.Options) {
 	job.CheckSpecTransition(out, &cj.Spec.JobTemplate, &old.Spec.JobTemplate, field.NewPath("spec", "jobTemplate"))
 	if o.Now.IsZero() || cj.Spec.Schedule == old.Spec.Schedule && equality.Semantic.DeepEqual(cj.Spec.TimeZone, old.Spec.TimeZone) {

@@ -31,7 +31,7 @@ var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrat
 		Says: "the cluster belongs to a RayJob" + cel.OwnerDecides}}})
 var rj535 = rule.New(rule.Rule{ID: "RJ-535", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
 
-// checkJobCluster looks at where the job runs: on a cluster of its own or on one that exists.
+// checkJobCluster checks where the job runs: on its own cluster or on an existing one.
 func checkJobCluster(out *rule.Report, j *Spec, path *field.Path) {
 	clusterPath, selectorPath := path.Child("rayClusterSpec"), path.Child("clusterSelector")
 	if j.selects {
@@ -90,12 +90,12 @@ var rj528 = rule.New(rule.Rule{ID: "RJ-528", Field: "rayClusterSpec.managedBy", 
 	Remedy: "leaves the cluster of the job to another controller than the job; remove it"})
 var rj529 = rule.New(rule.Rule{ID: "RJ-529", Field: "rayClusterSpec.suspend", Condition: "true", Remedy: "makes the job wait for ever; use suspend of the job"})
 
-// maxKueuePodSets is how many kinds of Pods Kueue takes in one workload.
+// maxKueuePodSets is the largest number of kinds of Pods in one workload of Kueue.
 const maxKueuePodSets = 8
 
 var x502 = rule.New(rule.Rule{ID: "X-502", Kind: "RayJob", Field: "spec", Condition: "label kueue.x-k8s.io/queue-name with autoscaling, without shutdownAfterJobFinishes, or with more than 8 kinds of Pods"})
 
-// checkKueue tells of settings with which Kueue does not admit the job.
+// checkKueue reports settings with which Kueue does not admit the job.
 func checkKueue(out *rule.Report, j *Spec, path *field.Path) {
 	if j.meta.Labels[labelKueueQueue] == "" || j.spec.ManagedBy != nil || j.selects {
 		return

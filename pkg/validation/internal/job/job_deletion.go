@@ -17,7 +17,7 @@ var rj026 = rule.New(rule.Rule{ID: "RJ-026", Field: "deletionStrategy.deletionRu
 	Remedy: "cannot go with shutdownAfterJobFinishes; keep the rules",
 	CEL:    []rule.CEL{{Field: cel.RulesField, Reason: rule.Forbidden, When: cel.JobRules, Valid: "!" + cel.JobShutsDown}}})
 
-// checkDeletion looks at what is deleted after the job ended, and when.
+// checkDeletion checks what is deleted after the end of the job, and when.
 func checkDeletion(out *rule.Report, j *Spec, path *field.Path) {
 	ttl, ttlPath := j.spec.TTLSecondsAfterFinished, path.Child("ttlSecondsAfterFinished")
 	out.When(ttl < 0).Invalid(rj023, ttlPath, ttl)
@@ -60,7 +60,7 @@ var rj012 = rule.New(rule.Rule{ID: "RJ-012", Field: "deletionStrategy", Conditio
 	Remedy: "give deletionRules, or both onSuccess and onFailure",
 	Marker: rule.InCEL})
 
-// checkDeletionForm lets the strategy be given by rules or by the older pair, and by one of them.
+// checkDeletionForm requires either rules or the older pair of fields, not both.
 func checkDeletionForm(out *rule.Report, s *rayv1.DeletionStrategy, path *field.Path) {
 	legacy := s.OnSuccess != nil || s.OnFailure != nil
 	switch {
@@ -124,7 +124,7 @@ func checkLegacyDeletion(out *rule.Report, j *Spec, s *rayv1.DeletionStrategy, p
 	out.When(none && j.spec.ShutdownAfterJobFinishes).Forbidden(rj034, path)
 }
 
-// deletionWhen is the condition of a deletion rule without its time, and what it deletes.
+// deletionWhen is the condition of a deletion rule without its time, and its policy.
 type deletionWhen struct {
 	field, value string
 	policy       rayv1.DeletionPolicyType
@@ -214,7 +214,7 @@ func checkDeletionRule(out *rule.Report, j *Spec, r *rayv1.DeletionRule, path *f
 	out.When(r.Policy == rayv1.DeleteWorkers && j.autoscaling()).Invalid(rj040, policyPath, string(r.Policy))
 }
 
-// deletionOrder is from what deletes least to what deletes most.
+// deletionOrder orders the policies by how much they delete, the least first.
 var deletionOrder = []rayv1.DeletionPolicyType{rayv1.DeleteWorkers, rayv1.DeleteCluster, rayv1.DeleteSelf}
 
 var rj043 = rule.New(rule.Rule{ID: "RJ-043", Field: "deletionStrategy.deletionRules", Condition: "for one jobStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec,
@@ -222,7 +222,7 @@ var rj043 = rule.New(rule.Rule{ID: "RJ-043", Field: "deletionStrategy.deletionRu
 var rj044 = rule.New(rule.Rule{ID: "RJ-044", Field: "deletionStrategy.deletionRules", Condition: "for one jobDeploymentStatus, ttlSeconds not in the order DeleteWorkers, DeleteCluster, DeleteSelf", Peer: rule.BySpec,
 	CEL: []rule.CEL{cel.InOrder("jobDeploymentStatus", "jobStatus")}})
 
-// checkDeletionOrder refuses a rule that stands there twice, and one whose objects are gone before it is due.
+// checkDeletionOrder refuses a repeated rule, and a rule whose objects are deleted before it is due.
 func checkDeletionOrder(out *rule.Report, dues []due, path *field.Path) {
 	first := map[deletionWhen]int32{}
 	for _, d := range dues {
@@ -241,7 +241,7 @@ func checkDeletionOrder(out *rule.Report, dues []due, path *field.Path) {
 	}
 }
 
-// checkOrderIn looks at the rules for one state.
+// checkOrderIn checks the rules for one state.
 func checkOrderIn(out *rule.Report, when deletionWhen, first map[deletionWhen]int32, path *field.Path) {
 	var before rayv1.DeletionPolicyType
 	for _, policy := range deletionOrder {
@@ -261,7 +261,7 @@ var rj507 = rule.New(rule.Rule{ID: "RJ-507", Field: "shutdownAfterJobFinishes, d
 var rj522 = rule.New(rule.Rule{ID: "RJ-522", Field: "deletionStrategy.onSuccess, .onFailure", Condition: "set", Remedy: "is deprecated; use deletionRules"})
 var rj521 = rule.New(rule.Rule{ID: "RJ-521", Field: "deletionStrategy.deletionRules", Condition: "none for a failed job, or none for one that succeeded"})
 
-// checkUncovered tells of an end of the job after which the cluster stays.
+// checkUncovered reports an outcome of the job after which the cluster stays.
 func checkUncovered(out *rule.Report, dues []due, path *field.Path) {
 	covered := map[string]bool{}
 	for _, d := range dues {

@@ -32,7 +32,7 @@ var rj516 = rule.New(rule.Rule{ID: "RJ-516", Field: "metadata", Condition: "set 
 		" || self.rayClusterSpec.rayVersion == '' || self.rayClusterSpec.rayVersion.matches('" + cel.RayFrom26 + "')",
 		Says: "needs rayClusterSpec.rayVersion 2.6.0 or later"}}})
 
-// checkJobPayload looks at what is given to Ray together with the job.
+// checkJobPayload checks what is sent to Ray together with the job.
 func checkJobPayload(out *rule.Report, j *Spec, path *field.Path) {
 	checkRuntimeEnv(out, j, path.Child("runtimeEnvYAML"))
 	if len(j.spec.Metadata) > 0 && j.submits() && j.Cluster != nil {
@@ -65,7 +65,7 @@ func checkEntrypointResources(out *rule.Report, j *Spec, path *field.Path) {
 	out.When(unread).Maybe().Invalid(rj514, path, text)
 }
 
-// runtimeEnvKeys are what Ray knows at the top of a runtime environment.
+// runtimeEnvKeys are the top-level keys of a runtime environment that Ray supports.
 var runtimeEnvKeys = sets.New("working_dir", "py_modules", "py_executable", "pip", "uv", "conda", "env_vars", "container", "image_uri", "config",
 	"java_jars", "java_jvm_options", "excludes", "nsight", "_nsight", "rocprof_sys", "_rocprof_sys", "mpi", "worker_process_setup_hook",
 	"_ray_release", "_ray_commit", "_inject_current_ray")
@@ -86,7 +86,7 @@ func checkRuntimeEnv(out *rule.Report, j *Spec, path *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		out.When(!runtimeEnvKeys.Has(key)).Invalid(rj515, path, key, "is no field of a runtime environment that Ray is known to have; look for a misspelling")
 	}
-	if j.spec.SubmissionMode == rayv1.HTTPMode { // the submitter of the other modes uploads what is local to it
+	if j.spec.SubmissionMode == rayv1.HTTPMode { // the submitter of the other modes uploads its local files
 		metadata.LocalPackages(env, func(field, local string) {
 			out.Invalid(rj537, path, local, field+" must be a URI in HTTPMode, as in https://example.com/app.zip or s3://bucket/app.zip; nobody uploads folders and files")
 		})
@@ -97,7 +97,7 @@ func checkRuntimeEnv(out *rule.Report, j *Spec, path *field.Path) {
 	var strict map[string]any
 	if err := yaml.UnmarshalStrict([]byte(text), &strict); err != nil {
 		out.Forbidden(rj515, path, "a key is given twice and the last one counts: "+strings.Join(strings.Fields(metadata.PlainYAMLError(err).Error()), " "))
-		// one line: HTTP headers hold warnings
+		// One line, because HTTP headers contain the warnings.
 	}
 }
 

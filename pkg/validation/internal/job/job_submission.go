@@ -25,7 +25,7 @@ var rj501 = rule.NewEnum(rule.Rule{ID: "RJ-501", Field: "submissionMode"}, rayv1
 var rj502 = rule.New(rule.Rule{ID: "RJ-502", Field: "entrypoint", Condition: "empty or blank, unless in InteractiveMode or with a submitter that has a command", Reads: []string{"submissionMode"},
 	Remedy: "give the command to run, as in python main.py"})
 
-// checkSubmission looks at how the job reaches Ray, and that there is something to run.
+// checkSubmission checks how the job is submitted to Ray, and that there is something to run.
 func checkSubmission(out *rule.Report, j *Spec, path *field.Path) {
 	mode, modePath, entrypoint := j.spec.SubmissionMode, path.Child("submissionMode"), path.Child("entrypoint")
 	rj501.Check(out, modePath, mode)
@@ -35,7 +35,7 @@ func checkSubmission(out *rule.Report, j *Spec, path *field.Path) {
 		out.When(j.spec.Entrypoint != "").Forbidden(rj503, entrypoint)
 		return
 	}
-	// A submitter with a command knows by itself what to run.
+	// A submitter with its own command needs no entrypoint.
 	submitter := cluster.RayContainer(j.spec.SubmitterPodTemplate)
 	out.When(strings.TrimSpace(j.spec.Entrypoint) == "" && (submitter == nil || len(submitter.Command) == 0)).Required(rj502, entrypoint)
 	switch operator, err := shell.Operator(strings.TrimSpace(j.spec.Entrypoint)); {
@@ -58,7 +58,7 @@ var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimi
 		"!("+cel.Present("self", "submitterConfig.backoffLimit")+") || self.submitterConfig.backoffLimit >= 0",
 		"must be at least 0")}})
 
-// checkSubmitter looks at what submits the job.
+// checkSubmitter checks the submitter of the job.
 func checkSubmitter(out *rule.Report, j *Spec, path *field.Path) {
 	mode, templatePath, configPath := j.spec.SubmissionMode, path.Child("submitterPodTemplate"), path.Child("submitterConfig")
 	idle := mode == rayv1.HTTPMode || mode == rayv1.InteractiveMode
@@ -130,7 +130,7 @@ var rj057 = rule.New(rule.Rule{ID: "RJ-057", Field: "activeDeadlineSeconds", Con
 var rj059 = rule.New(rule.Rule{ID: "RJ-059", Field: "backoffLimit", Condition: "below 0", Peer: rule.BySpec, Remedy: "must be at least 0",
 	CEL: []rule.CEL{cel.AtLeast("backoffLimit", "0", "must be at least 0")}})
 
-// checkJobLimits looks at retries and deadlines.
+// checkJobLimits checks retries and deadlines.
 func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
 	suspendPath, backoffPath := path.Child("suspend"), path.Child("backoffLimit")
 	out.When(j.spec.Suspend && !j.spec.ShutdownAfterJobFinishes).Invalid(rj022, suspendPath, true)

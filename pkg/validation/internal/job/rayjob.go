@@ -1,4 +1,4 @@
-// Package job holds the rules on a RayJobSpec, wherever one stands, and on RayJobs.
+// Package job has the rules on a RayJobSpec, in any kind of object, and on RayJobs.
 package job
 
 import (
@@ -25,7 +25,7 @@ var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobD
 	CEL: []rule.CEL{{Field: ".status.jobDeploymentStatus", OwnWords: true, Valid: "!(" + cel.Present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + cel.Present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
 		Says: "Waiting is for InteractiveMode only; the operator sets it"}}})
 
-// CheckStatus looks at the status of a RayJob alone.
+// CheckStatus checks only the status of a RayJob.
 func CheckStatus(out *rule.Report, rj *rayv1.RayJob) {
 	out.When(rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting && rj.Spec.SubmissionMode != rayv1.InteractiveMode).Invalid(rj060, field.NewPath("status", "jobDeploymentStatus"), string(rj.Status.JobDeploymentStatus))
 }
@@ -36,7 +36,7 @@ var rj581 = rule.New(rule.Rule{ID: "RJ-581", Kind: "RayJob", Field: "spec", Cond
 	CEL: cel.SpecIsThere})
 var jobRules = metadata.ObjectRules{Names: jobNames, Absent: rj581}
 
-// Check looks at a RayJob alone, its status included.
+// Check checks a single RayJob, including its status.
 func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	if !jobRules.Check(out, rj, &rj.ObjectMeta, EmptyJobSpec(&rj.Spec), o) {
 		return
@@ -51,8 +51,8 @@ func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	CheckStatus(out, rj)
 }
 
-// Unused are the parts of a RayJobSpec at the path that no child is made from: the cluster where one that exists is
-// named, and the submitter where no Job submits.
+// Unused are the parts of a RayJobSpec at the path that no child is made from: the cluster if an existing one is selected, and the
+// submitter if no Job submits.
 func Unused(spec *rayv1.RayJobSpec, path string) []string {
 	var unused []string
 	switch {
@@ -67,7 +67,7 @@ func Unused(spec *rayv1.RayJobSpec, path string) []string {
 	return unused
 }
 
-// EmptyJobSpec reports whether there is nothing but what the API server fills in.
+// EmptyJobSpec reports whether the spec has only defaults of the API server.
 func EmptyJobSpec(spec *rayv1.RayJobSpec) bool {
 	s := *spec
 	if s.SubmissionMode == rayv1.K8sJobMode {
@@ -79,20 +79,20 @@ func EmptyJobSpec(spec *rayv1.RayJobSpec) bool {
 	return equality.Semantic.DeepEqual(s, rayv1.RayJobSpec{})
 }
 
-// Spec is one RayJobSpec under test, with what rules ask about it more than once.
+// Spec is one RayJobSpec under validation, with values that several rules need.
 type Spec struct {
 	spec *rayv1.RayJobSpec
-	// meta is of the RayJob, and empty within a RayCronJob, whose metadata its jobs do not get. Never nil.
+	// meta is the metadata of the RayJob. It is empty in a RayCronJob, whose jobs do not inherit its metadata. It is never nil.
 	meta    *metav1.ObjectMeta
 	options rule.Options
 
-	// selects says that the job runs on a cluster that exists.
+	// selects means that the job runs on an existing cluster.
 	selects bool
 	// Cluster is nil when the job does not describe one.
 	Cluster *cluster.Spec
 }
 
-// New reads a spec. The metadata are those of the RayJob; nil stands for none.
+// New reads a spec. meta is the metadata of the RayJob; nil means none.
 func New(spec *rayv1.RayJobSpec, meta *metav1.ObjectMeta, o rule.Options) *Spec {
 	meta = cmp.Or(meta, &metav1.ObjectMeta{})
 	j := &Spec{spec: spec, meta: meta, options: o, selects: len(spec.ClusterSelector) > 0}
@@ -114,7 +114,7 @@ func (j *Spec) submits() bool {
 
 var rj010 = rule.NewEnum(rule.Rule{ID: "RJ-010", Field: "managedBy", Peer: rule.BySchema, Marker: rule.InCEL}, rayv1.ManagedByKubeRayOperator, rayv1.ManagedByMultiKueue)
 
-// CheckSpec looks at a RayJobSpec wherever it stands: at spec of a RayJob, or inside a RayCronJob.
+// CheckSpec checks a RayJobSpec in any place: the spec of a RayJob, or inside a RayCronJob.
 func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 	checkJobCluster(out, j, path)
 	checkSubmission(out, j, path)
@@ -127,14 +127,14 @@ func CheckSpec(out *rule.Report, j *Spec, path *field.Path) {
 
 var rj524 = rule.New(rule.Rule{ID: "RJ-524", Kind: "RayJob", Field: "spec.submissionMode", Condition: "changed while the job is in another state than new, Suspended, ValidationFailed or over", Transition: true})
 
-// CheckTransition also tells of changes that come too late.
+// CheckTransition also reports changes that come too late.
 func CheckTransition(out *rule.Report, rj, old *rayv1.RayJob, o rule.Options) {
 	path, state := field.NewPath("spec"), old.Status.JobDeploymentStatus
 	CheckSpecTransition(out, &rj.Spec, &old.Spec, path)
 	if rj.Spec.SubmissionMode != old.Spec.SubmissionMode {
 		switch state {
 		case rayv1.JobDeploymentStatusNew, rayv1.JobDeploymentStatusSuspended, rayv1.JobDeploymentStatusValidationFailed:
-		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 says that nothing has an effect
+		case rayv1.JobDeploymentStatusComplete, rayv1.JobDeploymentStatusFailed: // RJ-527 reports that changes have no effect
 		default:
 			out.Invalid(rj524, path.Child("submissionMode"), string(rj.Spec.SubmissionMode), "is changed from "+rule.Clipped(string(old.Spec.SubmissionMode))+" while the job is "+rule.Clipped(string(state))+", which may leave it without a submitter; suspend the job first, or make a new one")
 		}
@@ -166,7 +166,7 @@ func checkLateChanges(out *rule.Report, rj, old *rayv1.RayJob, path *field.Path)
 var rj009 = rule.New(rule.Rule{ID: "RJ-009", Field: "managedBy", Condition: "old and new both set and different", Peer: rule.BySchema, Transition: true,
 	Marker: rule.InCEL})
 
-// CheckSpecTransition holds the rules of a RayJobSpec that need its old value.
+// CheckSpecTransition has the rules of a RayJobSpec that need its old value.
 func CheckSpecTransition(out *rule.Report, spec, old *rayv1.RayJobSpec, path *field.Path) {
 	cluster.CheckManagerKept(out, rj009, spec.ManagedBy, old.ManagedBy, path.Child("managedBy"))
 	if spec.RayClusterSpec != nil && old.RayClusterSpec != nil {
@@ -174,10 +174,10 @@ func CheckSpecTransition(out *rule.Report, spec, old *rayv1.RayJobSpec, path *fi
 	}
 }
 
-// deletionFields are those that count after the end of a job, and those that other rules speak of.
+// deletionFields are the fields with an effect after the end of a job, and those that other rules check.
 var deletionFields = sets.New("shutdownAfterJobFinishes", "ttlSecondsAfterFinished", "deletionStrategy", "suspend", "managedBy")
 
-// submittedFields are those that Ray got when the job was submitted.
+// submittedFields are the fields that Ray received when the job was submitted.
 var submittedFields = sets.New("entrypoint", "runtimeEnvYAML", "metadata", "entrypointNumCpus", "entrypointNumGpus", "entrypointResources", "submitterPodTemplate")
 
 var rj520 = rule.New(rule.Rule{ID: "RJ-520", Kind: "RayJob", Field: "spec.suspend", Condition: "set to true while the job is Waiting, Complete or Failed", Transition: true})

@@ -1,4 +1,4 @@
-// Package jsonfield finds the fields of Go structs by the names that JSON knows.
+// Package jsonfield finds the fields of Go structs by their JSON names.
 package jsonfield
 
 import (
@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// Field is a field of a struct as JSON knows it.
+// Field is a field of a struct with its position in JSON.
 type Field struct {
 	Rank   int
 	Index  []int
 	GoType reflect.Type
 }
 
-// fieldCache holds a map[string]Field for each reflect.Type.
+// fieldCache maps each reflect.Type to a map[string]Field.
 var fieldCache sync.Map
 
 // Of returns the fields of a struct by their names in JSON.
@@ -31,7 +31,7 @@ func Of(t reflect.Type) map[string]Field {
 	return fields
 }
 
-// addFields goes into structs whose fields JSON writes among those of the struct around.
+// addFields descends into structs whose fields JSON writes as fields of the containing struct.
 func addFields(fields map[string]Field, t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f, index := t.Field(i), append(slices.Clone(at), i)
@@ -45,7 +45,8 @@ func addFields(fields map[string]Field, t reflect.Type, at []int) {
 	}
 }
 
-// Changed are the names in JSON of the fields in which two structs of one type differ, given by pointers, in the order of their declaration.
+// Changed returns the JSON names of the fields in which two structs of one type differ, in the order of their declaration. Both are
+// pointers.
 func Changed(object, old any) []string {
 	a, b := reflect.ValueOf(object).Elem(), reflect.ValueOf(old).Elem()
 	fields := Of(a.Type())

@@ -17,7 +17,7 @@ import (
 
 var x501 = rule.New(rule.Rule{ID: "X-501", Kind: rule.KindAny, Field: "apiVersion", Condition: "a write by v1alpha1 removes fields that only v1 has", Transition: true})
 
-// CheckLostFields tells what a write by an old client took away, which it did not know to be there.
+// CheckLostFields reports fields that a write through v1alpha1 removed because that version does not have them.
 func CheckLostFields(out *rule.Report, object, old Object, o rule.Options) {
 	if o.RequestVersion != rayv1alpha1.GroupVersion.Version {
 		return
@@ -53,8 +53,8 @@ func member(value any, name string) any {
 	return m[name]
 }
 
-// lostFields are the paths of fields that v1alpha1, whose type is given, does not know, and that were there before, with more than their
-// defaults, and are not there after. Types of Kubernetes are the same in both versions.
+// lostFields returns the paths of fields that v1alpha1 lacks, that had more than their defaults before, and that are missing after. t is
+// the type in v1alpha1. Types of Kubernetes are the same in both versions.
 func lostFields(t reflect.Type, before, after any, path string) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -100,7 +100,7 @@ func lostOfStruct(t reflect.Type, before, after any, path string) (lost []string
 	return lost
 }
 
-// isDefault reports whether the value is what the API server fills in for an absent field.
+// isDefault reports whether the value is the default of the API server for an absent field.
 func isDefault(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -34,7 +34,7 @@ func TestFieldsThatV1alpha1Lacks(t *testing.T) {
 	}
 }
 
-// nested is a document with one value at a path, in which [*] stands for a list with one group.
+// nested is a document with one value at a path, in which [*] means a list with one group.
 func nested(path string, value any) any {
 	name, rest, deeper := strings.Cut(path, ".")
 	if deeper {

@@ -1,4 +1,4 @@
-// Package metadata holds what rules on all kinds share: names, labels, annotations, and what old clients lose.
+// Package metadata has the rules that all kinds share: names, labels, annotations, and fields that old clients lose.
 package metadata
 
 import (
@@ -29,8 +29,8 @@ type NameRules struct {
 	why                string
 }
 
-// Names are what the rules on the names of one kind ask: at most Max characters, because of Why, and a form that Services can have. Both rules have
-// their ids, and the parts of KubeRay that ask them.
+// Names are the inputs of the rules on the names of one kind: at most Max characters, because of Why, and a form that Services accept. Both
+// rules have their ids, and the parts of KubeRay that enforce them.
 type Names struct {
 	Kind               rule.Part
 	TooLong, Malformed string
@@ -76,7 +76,8 @@ type ObjectRules struct {
 	Absent *rule.Rule
 }
 
-// Check checks what all kinds have, and reports whether there is more to check. Without a spec only those labels count that do without one.
+// Check checks the common parts of all kinds, and reports whether there is more to check. Without a spec it only checks labels that are
+// independent of the spec.
 func (r ObjectRules) Check(out *rule.Report, object Object, meta *metav1.ObjectMeta, withoutSpec bool, o rule.Options) bool {
 	CheckName(out, meta, r.Names)
 	if withoutSpec {
@@ -97,7 +98,7 @@ func NameLength(meta *metav1.ObjectMeta) int {
 	return len(meta.Name)
 }
 
-// CheckSchedulerLabels looks at labels that become fields of a PodGroup where Volcano is in use.
+// CheckSchedulerLabels checks labels that become fields of a PodGroup if Volcano is in use.
 func CheckSchedulerLabels(out *rule.Report, labels map[string]string, o rule.Options, path *field.Path) {
 	switch {
 	case o.BatchScheduler == nil:
@@ -124,8 +125,8 @@ var rc579 = rule.New(rule.Rule{ID: "RC-579", Kind: rule.KindAny, Field: "metadat
 			Says: "must be a whole number of at least 1"},
 	}})
 
-// Check tells of labels and annotations that do not do what they seem to. They count on a RayJob and a RayService
-// as on a RayCluster, which gets them.
+// Check reports labels and annotations without the effect that they seem to have. They apply to a RayJob and a RayService as well as to a
+// RayCluster, which inherits them.
 func Check(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
 	checkAnnotations(out, meta.Annotations, path.Child("annotations"))
 	CheckSchedulerLabels(out, meta.Labels, o, path.Child("labels"))
@@ -139,7 +140,8 @@ var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadat
 	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!(" + cel.AnnotationFT + " in annotations) || annotations[" + cel.AnnotationFT + "].lowerAscii() in ['true', 'false']"}}})
 var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false"})
 
-// switches are the annotations that are on or off, and whether capitals are understood. The operator takes other texts for off or default.
+// switches are the annotations with true or false, and whether capitals are accepted. The operator treats other texts as off or as the
+// default.
 var switches = []struct {
 	key      string
 	capitals bool
@@ -161,7 +163,7 @@ const (
 	changesNothing = "is not understood and changes nothing; use true or false"
 )
 
-// checkAnnotations tells of annotations whose text the operator does not understand.
+// checkAnnotations reports annotations whose value the operator does not understand.
 func checkAnnotations(out *rule.Report, annotations map[string]string, path *field.Path) {
 	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
 		n, err := strconv.Atoi(v)
@@ -189,7 +191,7 @@ var x504 = rule.New(rule.Rule{ID: "X-504", Kind: rule.KindAny, Field: "metadata.
 func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path *field.Path) {
 	labels := meta.Labels
 	gang, set := labels[rayv1.LabelGangSchedulingEnabled]
-	// False means no to one scheduler, that of Kubernetes.
+	// False disables gang scheduling for one scheduler only, that of Kubernetes.
 	out.When(set && gang != "true" && o.Scheduler() != "kubernetes-was").Invalid(rc577, path.Key(rayv1.LabelGangSchedulingEnabled), gang)
 	checkForeignScheduler(out, labels, o.BatchScheduler, path)
 	if metav1.GetControllerOf(meta) == nil {
@@ -199,7 +201,7 @@ func checkLabels(out *rule.Report, meta *metav1.ObjectMeta, o rule.Options, path
 	}
 }
 
-// schedulerOf says which batch scheduler reads a label.
+// schedulerOf maps labels to the batch scheduler that reads them.
 var schedulerOf = []struct{ label, scheduler string }{
 	{rayv1.LabelVolcanoQueueName, "volcano"},
 	{rayv1.LabelVolcanoNetworkTopologyMode, "volcano"},
@@ -223,12 +225,12 @@ func checkForeignScheduler(out *rule.Report, labels map[string]string, scheduler
 	}
 }
 
-// maxObjectSize leaves room, below the 1.5 MiB that etcd takes, for status and managed fields.
+// maxObjectSize leaves room, below the 1.5 MiB limit of etcd, for status and managed fields.
 const maxObjectSize = 1 << 20
 
 var rc585 = rule.New(rule.Rule{ID: "RC-585", Kind: rule.KindAny, Field: "spec", Condition: "the object takes more than 1 MiB"})
 
-// CheckObjectSize tells of an object that is too large for etcd, or nearly.
+// CheckObjectSize reports an object that is larger, or nearly as large, as etcd allows.
 func CheckObjectSize(out *rule.Report, object any) {
 	data, err := json.Marshal(object)
 	if err != nil || len(data) <= maxObjectSize {
@@ -238,19 +240,19 @@ func CheckObjectSize(out *rule.Report, object any) {
 		"the object takes %d bytes, near the limit of etcd; stay below %d, for example with ConfigMaps for long texts", len(data), maxObjectSize))
 }
 
-// IsTrue reports whether a switch is there and on.
+// IsTrue reports whether a switch is set and true.
 func IsTrue(b *bool) bool { return ptr.Deref(b, false) }
 
 // LowerTrue is how the peer reads most of its annotations.
 func LowerTrue(s string) bool { return strings.EqualFold(s, "true") }
 
-// Object is a pointer to an object of one of the kinds that this package knows.
+// Object is a pointer to an object of one of the kinds that this package supports.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// YAMLMap reads YAML for a map. Empty text gives an empty map. Keys that are given twice are no error here.
+// YAMLMap reads YAML for a map. Empty text gives an empty map. Repeated keys are no error here.
 func YAMLMap(text string) (map[string]any, error) {
 	var m map[string]any
 	if err := yaml.Unmarshal([]byte(text), &m); err != nil {
@@ -259,7 +261,7 @@ func YAMLMap(text string) (map[string]any, error) {
 	return m, nil
 }
 
-// LocalPackages finds code in a runtime environment that is given by a folder or a file, and not by a URI from which any node can get it.
+// LocalPackages finds code in a runtime environment that is a folder or a file, and not a URI that any node can read.
 func LocalPackages(runtimeEnv any, found func(field, local string)) {
 	env, _ := runtimeEnv.(map[string]any)
 	check := func(field string, value any) {
@@ -274,7 +276,7 @@ func LocalPackages(runtimeEnv any, found func(field, local string)) {
 	}
 }
 
-// PlainYAMLError keeps names of Go types out of what users see.
+// PlainYAMLError removes names of Go types from the texts that users see.
 func PlainYAMLError(err error) error {
 	if _, text, ok := strings.Cut(err.Error(), "yaml: "); ok {
 		return errors.New(rule.Clipped(strings.TrimPrefix(text, "unmarshal errors:\n  ")))

@@ -72,7 +72,7 @@ func CheckResourceRequirements(out *rule.Report, r *corev1.ResourceRequirements,
 	}
 }
 
-// maxQuantityText bounds the work of the quantity parser, whose time grows faster than its input.
+// maxQuantityText limits the work of the quantity parser, whose time grows faster than its input.
 const maxQuantityText = 64
 
 // hugeExponent is in texts such as 1e-999999999, for which the parser would take hours. The schema of the CRDs and the

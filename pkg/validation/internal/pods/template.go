@@ -1,4 +1,4 @@
-// Package pods holds the rules on any Pod template: of the head, of workers, of the submitter of a RayJob.
+// Package pods has the rules on any Pod template: of the head, of workers, of the submitter of a RayJob.
 package pods
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// Template is a Pod template, with what is known of the Pods that the operator makes from it.
+// Template is a Pod template, with the known properties of the Pods that the operator makes from it.
 type Template struct {
 	*corev1.PodTemplateSpec
-	// Volumes are those that the operator adds.
+	// Volumes are the volumes that the operator adds.
 	Volumes []string
-	// Overwritten reports whether Pods get another value of a label than that of the template. Nil means that none is.
+	// Overwritten reports whether Pods get another value of a label than the template has. Nil means that no label is overwritten.
 	Overwritten func(label string) bool
-	// Reserved reports the name of a container at a path that is one of those that the operator adds. Nil means that it adds none.
+	// Reserved reports the name of a container at a path if the operator adds a container of that name. Nil means that it adds none.
 	Reserved func(name string, isInit bool, path *field.Path)
 }
 
-// Check finds what would make the API server refuse the Pods, as far as it can be said without a copy of the Pod validation: what
-// people get wrong, not all that can be.
+// Check reports problems because of which the API server would refuse the Pods. It covers common mistakes and is no copy of the Pod
+// validation.
 func (t Template) Check(out *rule.Report, path *field.Path) {
 	t.checkMetadata(out, path.Child("metadata"))
 	spec := path.Child("spec")
@@ -81,7 +81,8 @@ var rc540 = rule.New(rule.Rule{ID: "RC-540", Field: "containers[j].name, initCon
 	CEL:      []rule.CEL{cel.HeadContainers("containers"), cel.HeadContainers("initContainers")},
 	Policies: cel.Templates(cel.NamesApart, cel.ContainerNames)})
 
-// checkNames looks at the names in one of the two lists of containers and returns them. Before are those in containers, or nil for that list.
+// checkNames checks the names in one of the two lists of containers and returns them. before has those in containers, or is nil for that
+// list.
 func (t Template) checkNames(out *rule.Report, containers []corev1.Container, before map[string]bool, path *field.Path) map[string]bool {
 	names := make(map[string]bool, len(containers))
 	for i := range containers {
@@ -125,12 +126,12 @@ func CheckMounts(out *rule.Report, mounts []corev1.VolumeMount, volumes sets.Set
 	}
 }
 
-// The schema says which lists of a Pod template have keys. What follows says it again, for entry points before the API server.
+// The schema declares which lists of a Pod template have keys. The rules below repeat that, for entry points before the API server.
 
 var rc017 = rule.New(rule.Rule{ID: "RC-017", Field: "lists inside Pod templates", Condition: "repeated key: name of a container, variable, volume, claim, pull secret or scheduling gate; port with protocol; mountPath; devicePath; ip of hostAliases; topologyKey with whenUnsatisfiable; exit code", Peer: rule.BySchema,
 	Marker: rule.InSchema})
 
-// Unique is the rule that each item of the list at Path has a key of its own.
+// Unique is the rule that each item of the list at Path has its own key.
 type Unique struct {
 	By     *rule.Rule
 	Path   *field.Path
@@ -138,7 +139,7 @@ type Unique struct {
 	Remedy string // empty means that of the rule
 }
 
-// Repeats reports the items of the list whose key an earlier item has.
+// Repeats reports the items of the list with the same key as an earlier item.
 func Repeats[T any, K comparable](out *rule.Report, u Unique, list []T, key func(*T) K) {
 	if len(list) < 2 {
 		return
@@ -184,7 +185,7 @@ const (
 
 func claimName(c *corev1.ResourceClaim) string { return c.Name }
 
-// checkPodLists checks the lists of a Pod but those of its containers.
+// checkPodLists checks the lists of a Pod except those of its containers.
 func checkPodLists(out *rule.Report, spec *corev1.PodSpec, path *field.Path) {
 	Repeats(out, Unique{By: rc017, Path: path.Child("volumes"), Below: "name", Remedy: "list each volume once"}, spec.Volumes, func(v *corev1.Volume) string { return v.Name })
 	Repeats(out, Unique{By: rc017, Path: path.Child("imagePullSecrets"), Below: "name", Remedy: "list each Secret once"}, spec.ImagePullSecrets, func(s *corev1.LocalObjectReference) string { return s.Name })

@@ -1,4 +1,4 @@
-// Package service holds the rules on RayServices.
+// Package service has the rules on RayServices.
 package service
 
 import (
@@ -23,7 +23,7 @@ import (
 var serviceNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayService, TooLong: "RS-010", Malformed: "RS-011", LengthBy: rule.ByWebhookAndSpec, FormBy: rule.ByWebhookAndSpec,
 	Max: 47, Why: "so that the names of its RayClusters stay within 53"})
 
-// Unused leaves out the template of the serve Service where each cluster has one of its own.
+// Unused returns the paths of unused parts: groups without Pods, and the template of the serve Service if each cluster has its own.
 func Unused(rs *rayv1.RayService, o rule.Options) []string {
 	unused := cluster.GroupsWithoutPods(&rs.Spec.RayClusterSpec, "spec.rayClusterConfig")
 	if s := newService(rs, o); s.incremental() && o.Enabled(rule.GateIncrementalUpgrade) {
@@ -88,7 +88,7 @@ var rs581 = rule.New(rule.Rule{ID: "RS-581", Field: "spec", Condition: "absent",
 	CEL: cel.SpecIsThere})
 var serviceRules = metadata.ObjectRules{Names: serviceNames, Absent: rs581}
 
-// Check looks at a RayService alone.
+// Check checks a single RayService.
 func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkInitializingTimeout(out, rs.Annotations, field.NewPath("metadata", "annotations"))
 	if !serviceRules.Check(out, rs, &rs.ObjectMeta, equality.Semantic.DeepEqual(rs.Spec, rayv1.RayServiceSpec{}), o) {
@@ -116,7 +116,7 @@ var rs012 = rule.New(rule.Rule{ID: "RS-012", Field: "metadata.annotations[ray.io
 		"(annotations[" + cel.AnnotationTimeout + "].matches('^[+]?[0-9]{1,9}$') && annotations[" + cel.AnnotationTimeout + "].matches('[1-9]')) || " +
 		"(annotations[" + cel.AnnotationTimeout + "].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[" + cel.AnnotationTimeout + "]) > duration('0s'))"}}})
 
-// checkInitializingTimeout takes a Go duration or whole seconds.
+// checkInitializingTimeout accepts a Go duration or whole seconds.
 func checkInitializingTimeout(out *rule.Report, annotations map[string]string, path *field.Path) {
 	text := annotations[rayv1.AnnotationInitializingTimeout]
 	duration, noDuration := time.ParseDuration(text)
@@ -125,7 +125,7 @@ func checkInitializingTimeout(out *rule.Report, annotations map[string]string, p
 	out.When(!good).Invalid(rs012, path.Key(rayv1.AnnotationInitializingTimeout), text)
 }
 
-// isServePort reports whether the operator takes a port of this name for one of Ray Serve.
+// isServePort reports whether the operator treats a port of this name as one of Ray Serve.
 func isServePort(name string) bool {
 	return name == rayv1.PortServe || strings.HasPrefix(name, rayv1.PortServe+"-")
 }
@@ -144,7 +144,7 @@ var rs515 = rule.New(rule.Rule{ID: "RS-515", Field: "spec.serveService.metadata.
 var rs526 = rule.New(rule.Rule{ID: "RS-526", Field: "spec.serveService", Condition: "set with type NewClusterWithIncrementalUpgrade",
 	Remedy: "is ignored with NewClusterWithIncrementalUpgrade, where a Gateway leads to the Services of the clusters; remove it"})
 
-// checkServeService looks at the Service that users call.
+// checkServeService checks the Service that users call.
 func checkServeService(out *rule.Report, s *service) {
 	svc := s.Spec.ServeService
 	if svc == nil {
@@ -185,7 +185,7 @@ var rs524 = rule.New(rule.Rule{ID: "RS-524", Field: "spec.rayClusterConfig.suspe
 var rs525 = rule.New(rule.Rule{ID: "RS-525", Field: "spec.rayClusterConfig.managedBy", Condition: "another value than managedBy of the service",
 	Remedy: "leaves the clusters to another controller than the service; remove it"})
 
-// checkServiceCluster tells of settings of the cluster that make no sense in a RayService.
+// checkServiceCluster reports settings of the cluster that make no sense in a RayService.
 func checkServiceCluster(out *rule.Report, s *service) {
 	spec, path := &s.Spec.RayClusterSpec, s.clusterPath
 	out.When(metadata.IsTrue(spec.HeadGroupSpec.EnableIngress)).Invalid(rs519, path.Child("headGroupSpec", "enableIngress"), true)
@@ -211,7 +211,7 @@ var rs518 = rule.New(rule.Rule{ID: "RS-518", Field: "spec.rayClusterConfig.worke
 	Remedy: "the head does not serve with excludeHeadPodFromServeSvc, and no group lists a port named serve; add it, with containerPort 8000 usually"})
 var rs520 = rule.New(rule.Rule{ID: "RS-520", Field: "spec.excludeHeadPodFromServeSvc", Condition: "true and no group can have workers", Remedy: "leaves nobody to serve, since no group can have workers"})
 
-// checkNoEndpoint tells of a service whose head may not serve and whose workers cannot.
+// checkNoEndpoint reports a service whose head may not serve and whose workers cannot.
 func checkNoEndpoint(out *rule.Report, s *service) {
 	groups, path := s.Spec.RayClusterSpec.WorkerGroupSpecs, s.clusterPath.Child("workerGroupSpecs")
 	workers, ports := false, false
@@ -230,7 +230,7 @@ var rs516 = rule.New(rule.Rule{ID: "RS-516", Field: "spec.rayClusterConfig.gcsFa
 var rs517 = rule.New(rule.Rule{ID: "RS-517", Field: "spec.rayClusterConfig.gcsFaultToleranceOptions.externalStorageNamespace", Condition: "set when two clusters overlap in an upgrade",
 	Remedy: "is shared by the old and the new cluster during an upgrade; leave it out to give each its own"})
 
-// checkSharedState tells of state that two clusters side by side cannot share, or should not.
+// checkSharedState reports state that two clusters side by side cannot, or should not, share.
 func checkSharedState(out *rule.Report, s *service, f *rayv1.GcsFaultToleranceOptions, path *field.Path) {
 	out.When(f.ExternalStorageNamespace != "").Invalid(rs517, path.Child("externalStorageNamespace"), f.ExternalStorageNamespace)
 	if !s.cluster.Rocksdb {

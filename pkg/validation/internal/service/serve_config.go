@@ -19,13 +19,13 @@ import (
 
 var rs502 = rule.New(rule.Rule{ID: "RS-502", Field: "spec.serveConfigV2", Condition: "not YAML for a map", Peer: rule.ByStep, Same: []string{"RS-026"}})
 
-// serveConfig is a Serve configuration under test. The path is that of the text, so messages say where in it.
+// serveConfig is a Serve configuration under validation. path is the path of the text, so messages contain the position in it.
 type serveConfig struct {
 	out  *rule.Report
 	path *field.Path
 }
 
-// asJSON shows what somebody wrote in YAML in one line.
+// asJSON shows a value from YAML in one line.
 func asJSON(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -44,7 +44,7 @@ func (c *serveConfig) warn(by *rule.Rule, value any, where, detail string) {
 
 var rs509 = rule.New(rule.Rule{ID: "RS-509", Field: "spec.serveConfigV2", Condition: "has the form for a single application"})
 
-// checkServeConfig tells of what Ray Serve will refuse or not do.
+// checkServeConfig reports configuration that Ray Serve refuses or ignores.
 func checkServeConfig(out *rule.Report, s *service, path *field.Path) {
 	config, err := metadata.YAMLMap(s.Spec.ServeConfigV2)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *serveConfig) runtimeEnv(owner map[string]any, where string) {
 	})
 }
 
-// deploymentKeys are what Ray Serve knows of a deployment.
+// deploymentKeys are the keys of a deployment that Ray Serve supports.
 var deploymentKeys = sets.New("name", "num_replicas", "max_ongoing_requests", "max_concurrent_queries", "max_queued_requests", "user_config",
 	"autoscaling_config", "graceful_shutdown_wait_loop_s", "graceful_shutdown_timeout_s", "health_check_period_s", "health_check_timeout_s",
 	"ray_actor_options", "placement_group_bundles", "placement_group_strategy", "placement_group_bundle_label_selector",
@@ -254,7 +254,7 @@ func (c *serveConfig) httpOptions(s *service, config map[string]any) {
 	}
 }
 
-// servePort is the number of the container port named serve, or 0 when there is none.
+// servePort is the number of the container port named serve, or 0 if there is none.
 func servePort(s *service) int32 {
 	container := cluster.RayContainer(&s.Spec.RayClusterSpec.HeadGroupSpec.Template)
 	if container == nil || len(container.Ports) == 0 {

@@ -102,7 +102,7 @@ var rs004 = rule.New(rule.Rule{ID: "RS-004", Field: "spec.managedBy", Condition:
 var rs027 = rule.New(rule.Rule{ID: "RS-027", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "removed while an upgrade in steps runs and gate RayServiceIncrementalUpgrade is on", Peer: rule.ByStep, Depends: "gate RayServiceIncrementalUpgrade", Transition: true,
 	Remedy: "cannot be removed while an upgrade in steps runs; wait for its end"})
 
-// CheckTransition also tells of changes that do not reach the clusters.
+// CheckTransition also reports changes that do not reach the clusters.
 func CheckTransition(out *rule.Report, rs, old *rayv1.RayService, o rule.Options) {
 	path := field.NewPath("spec")
 	clusterPath := path.Child("rayClusterConfig")
@@ -130,7 +130,7 @@ var rs521 = rule.New(rule.Rule{ID: "RS-521", Field: "spec.rayClusterConfig", Con
 	Remedy: "has no effect on the cluster that runs, since upgrades are off; set upgradeStrategy.type to NewCluster"})
 var rs523 = rule.New(rule.Rule{ID: "RS-523", Field: "spec.upgradeStrategy", Condition: "changed during an upgrade", Transition: true, Remedy: "is changed in the middle of an upgrade; wait for its end"})
 
-// hashedCluster is what a new cluster is made for: without what may change in place, as the hash of the peer has it.
+// hashedCluster is the part of the spec whose change needs a new cluster. It leaves out what may change in place, like KubeRay's hash.
 func hashedCluster(spec *rayv1.RayClusterSpec) rayv1.RayClusterSpec {
 	c := cluster.WithGroups(spec, func(g *rayv1.WorkerGroupSpec) {
 		g.Replicas, g.MinReplicas, g.MaxReplicas, g.ScaleStrategy = nil, nil, nil, rayv1.ScaleStrategy{}

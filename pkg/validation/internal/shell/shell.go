@@ -1,4 +1,4 @@
-// Package shell says what bash, by which the operator starts Ray and submits jobs, makes of a text.
+// Package shell analyzes texts as bash parses them. The operator uses bash to start Ray and to submit jobs.
 package shell
 
 import (
@@ -9,10 +9,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxText bounds what is read: the parser goes as deep as a text nests, and looks at some nests again and again. Nothing is said about longer texts.
+// maxText limits what is parsed: the parser recurses as deep as a text nests, and parses some nested parts repeatedly. Longer texts are not
+// checked.
 const maxText = 4 << 10
 
-// Plain reports whether a shell takes the text as it stands, without quotes.
+// Plain reports whether a shell accepts the text as it is, without quotes.
 func Plain(text string) bool {
 	quoted, err := syntax.Quote(text, syntax.LangBash)
 	return err == nil && quoted == text
@@ -34,7 +35,7 @@ func word(text string) *syntax.Word {
 
 var escaped = regexp.MustCompile(`\\.`)
 
-// OneWord reports whether a shell makes one word of the value of a flag, in which it expands variables and commands at most.
+// OneWord reports whether the value of a flag is one word to a shell, in which it expands at most variables and commands.
 func OneWord(value string) bool {
 	if Plain(value) || len(value) > maxText {
 		return true
@@ -51,8 +52,8 @@ func OneWord(value string) bool {
 	return true
 }
 
-// Expands reports whether a shell makes something else of the value of a flag, so that nothing can be said about it before: it expands
-// variables and commands, and removes quotes.
+// Expands reports whether a shell changes the value of a flag: it expands variables and commands, and removes quotes. The final value is
+// unknown then.
 func Expands(value string) bool { return strings.ContainsAny(value, "$`'\"\\") }
 
 // Operator returns the first operator that ends the first command of a command line, in words, or empty, and an error if bash cannot

@@ -1,5 +1,5 @@
-// Package axe finds what keeps people out of a page, by axe-core. The files are those of the npm package as hack/fetch-axe.sh gets it; axe-core is licensed
-// under the MPL 2.0 (LICENSE), and parts of it by others (LICENSE-3RD-PARTY.txt). It is used by tests only.
+// Package axe checks the accessibility of a page with axe-core. The files are those of the npm package as downloaded by hack/fetch-axe.sh.
+// axe-core is licensed under the MPL 2.0 (LICENSE), and parts of it by others (LICENSE-3RD-PARTY.txt). It is used by tests only.
 package axe
 
 import (
@@ -13,7 +13,7 @@ import (
 //go:embed axe.min.js
 var source string
 
-// run asks for the rules of WCAG 2.2 A and AA, and for those that are good practice.
+// run checks the rules of WCAG 2.2 A and AA, and the best practices.
 const run = `axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}, resultTypes: ['violations']})
 	.then((r) => r.violations.map((v) => ({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map((n) => ({target: n.target.join(' '), why: n.failureSummary}))})))`
 
@@ -23,7 +23,7 @@ type Finding struct {
 	Nodes            []struct{ Target, Why string }
 }
 
-// Grave tells whether the finding is serious or critical.
+// Grave reports whether the finding is serious or critical.
 func (f Finding) Grave() bool { return f.Impact == "serious" || f.Impact == "critical" }
 
 func (f Finding) String() string {
@@ -38,7 +38,7 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// Check returns what it finds on the page as it is now.
+// Check returns its findings on the current page.
 func Check(p *browser.Page) ([]Finding, error) {
 	var there bool
 	if err := p.Run(`typeof axe === 'object'`, &there); err != nil {

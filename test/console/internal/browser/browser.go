@@ -1,5 +1,5 @@
-// Package browser drives headless Chromium as a person does: things are found by role and accessible name, and used by mouse and keys. It records what must not
-// happen: errors in the console, violations of policies, requests to other hosts.
+// Package browser drives headless Chromium as a user does: it finds elements by role and accessible name, and uses them by mouse and keys.
+// It records events that must not happen: errors in the console, violations of policies, requests to other hosts.
 package browser
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// ErrMissing is the error of Start when there is no Chromium.
+// ErrMissing is the error of Start without an installed Chromium.
 var ErrMissing = errors.New("there is no Chromium; Debian's package is chromium")
 
 // Browser is one Chromium.
@@ -49,7 +49,7 @@ func Start(ctx context.Context) (*Browser, error) {
 	b := &Browser{}
 	allocator, cancel := chromedp.NewExecAllocator(ctx, options...)
 	b.cancel = append(b.cancel, cancel)
-	// What chromedp does not know of a newer protocol is no error of the page.
+	// A part of a newer protocol that chromedp does not know is no error of the page.
 	b.ctx, cancel = chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
 	b.cancel = append(b.cancel, cancel)
 	if err := chromedp.Do(b.ctx); err != nil {
@@ -66,7 +66,7 @@ func (b *Browser) Stop() {
 	}
 }
 
-// Version is that of Chromium.
+// Version is the version of Chromium.
 func (b *Browser) Version() string {
 	version, err := chromedp.CallBrowser(b.ctx, cdpbrowser.GetVersion, cdp.Empty{})
 	if err != nil {

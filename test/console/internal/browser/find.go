@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Thing is what a user of a screen reader finds: its role, name and state.
+// Thing is an element as a screen reader presents it: its role, name and state.
 type Thing struct {
 	Role, Name, Value string
 	// States are the properties that are not false, such as disabled, expanded, pressed or focused.
@@ -23,7 +23,8 @@ type Thing struct {
 	node   cdp.BackendNodeID
 }
 
-// Find returns what has the role and whose name contains the text, in the order of the page. What is hidden, or behind a modal dialog, is not found.
+// Find returns the elements with the role whose name contains the text, in the order of the page. It skips elements that are hidden or
+// behind a modal dialog.
 func (p *Page) Find(role, name string) ([]Thing, error) {
 	document, err := call(p, runtime.Evaluate, runtime.EvaluateParams{Expression: "document"})
 	if err != nil {
@@ -49,7 +50,8 @@ func (p *Page) Find(role, name string) ([]Thing, error) {
 	return things, nil
 }
 
-// One returns the only thing with that role whose name is the text, or if there is none, the first whose name contains it. It waits for it.
+// One waits for an element and returns it: the only one with that role and that name, or if there is none, the first whose name contains
+// the text.
 func (p *Page) One(role, name string) (Thing, error) {
 	var found Thing
 	err := p.Wait(func() error {
@@ -83,7 +85,7 @@ func text(v *accessibility.Value) string {
 	return string(v.Value)
 }
 
-// Wait asks until ok returns nil; its last error is that of Wait.
+// Wait calls ok until it returns nil, and returns its last error.
 func (p *Page) Wait(ok func() error) error { return p.WaitFor(settle, ok) }
 
 // WaitFor is Wait with another limit.
@@ -183,7 +185,7 @@ func (p *Page) Focus(role, name string) error {
 	})
 }
 
-// Fill types the text into a field, in place of what it had.
+// Fill replaces the content of a field with the text.
 func (p *Page) Fill(role, name, value string) error {
 	if err := p.Focus(role, name); err != nil {
 		return err
@@ -209,7 +211,8 @@ func (p *Page) Press(keys ...string) error {
 	return nil
 }
 
-// press sends a key with its text in one event, so that a page that handles the key keeps the text from being typed, as it does in a browser with a keyboard.
+// press sends a key with its text in one event, so that a page that handles the key prevents the text from being typed, as with a real
+// keyboard.
 func (p *Page) press(r rune) error {
 	events := kb.Encode(r)
 	down, up := *events[0], *events[len(events)-1]
@@ -246,7 +249,7 @@ func (p *Page) Choose(name, option string) error {
 	})
 }
 
-// Focused returns what has the focus.
+// Focused returns the element with the focus.
 func (p *Page) Focused() (Thing, error) {
 	element, err := call(p, runtime.Evaluate, runtime.EvaluateParams{Expression: "document.activeElement"})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 )
 
-// Answer is what the browser says in place of a server. Without a Status it says nothing.
+// Answer is an answer of the browser in place of the server. Without a Status there is no answer.
 type Answer struct {
 	Status int64
 	JSON   string // the body
@@ -19,7 +19,7 @@ type Intercepted struct {
 	count atomic.Int64
 }
 
-// Intercept keeps requests from the server whose URL has one of the patterns, with * for anything, until Stop.
+// Intercept intercepts requests whose URL matches one of the patterns, with * for any text, until Stop.
 func (p *Page) Intercept(a Answer, patterns ...string) (*Intercepted, error) {
 	i := &Intercepted{page: p}
 	p.mu.Lock()
@@ -42,5 +42,5 @@ func (p *Page) Intercept(a Answer, patterns ...string) (*Intercepted, error) {
 // Count is how many requests there were.
 func (i *Intercepted) Count() int { return int(i.count.Load()) }
 
-// Stop lets those through that have no answer, and all that follow.
+// Stop passes on the requests without an answer, and all later ones.
 func (i *Intercepted) Stop() error { return do(i.page, fetch.Disable, cdp.Empty{}) }

@@ -28,21 +28,21 @@ const settle = 90 * time.Second
 type Options struct {
 	// Width and Height of the window in CSS pixels; 0 means 1280 and 800.
 	Width, Height int64
-	// Dark says what the user prefers.
+	// Dark means that the user prefers dark pages.
 	Dark bool
 }
 
-// Page is a tab of a profile of its own, with no cookies at first.
+// Page is a tab with its own profile, without cookies at first.
 type Page struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	problems []string // what the console has of errors
-	network  []string // what the console has of answers that are errors
+	problems []string // errors in the console
+	network  []string // error answers in the console
 	urls     []string
 	open     map[network.RequestID]string
-	paused   func(fetch.RequestID) // answers what is intercepted
+	paused   func(fetch.RequestID) // answers intercepted requests
 }
 
 // Open opens an empty page. Close ends it.
@@ -71,7 +71,7 @@ func call[P, R any](p *Page, command cdp.Command[P, R], params P) (R, error) {
 	return chromedp.Call(ctx, command, params)
 }
 
-// do is call for a command whose result does not matter.
+// do is call for a command whose result is not needed.
 func do[P, R any](p *Page, command cdp.Command[P, R], params P) error {
 	_, err := call(p, command, params)
 	return err
@@ -126,14 +126,14 @@ func (p *Page) recordCall(e *runtime.EventConsoleAPICalled) {
 	p.problems = append(p.problems, fmt.Sprintf("console.%s: %s", e.Type, strings.Join(text, " ")))
 }
 
-// Problems returns the errors and warnings of the console so far, but for those of Answers.
+// Problems returns the errors and warnings of the console so far, except those of Answers.
 func (p *Page) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.problems...)
 }
 
-// Answers returns what the browser itself writes into its console of answers that are errors, and of servers that are away.
+// Answers returns the console messages of the browser itself about error answers and unreachable servers.
 func (p *Page) Answers() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +147,7 @@ func (p *Page) URLs() []string {
 	return append([]string(nil), p.urls...)
 }
 
-// Forget begins a new record of requests; it is for a page that is about to be left, whose last requests the browser may never report as ended.
+// Forget starts a new record of requests. Use it before leaving a page, because the browser may never report the end of its last requests.
 func (p *Page) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +155,7 @@ func (p *Page) Forget() {
 	clear(p.open)
 }
 
-// InFlight returns the URLs of requests whose answers go on, as those of watches do.
+// InFlight returns the URLs of requests whose answers have not ended, such as those of watches.
 func (p *Page) InFlight() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,7 @@ func described(e *runtime.ExceptionDetails) string {
 	return e.Text
 }
 
-// Text is what one reads on the page.
+// Text is the visible text of the page.
 func (p *Page) Text() (string, error) {
 	var text string
 	err := p.Run(`document.body ? document.body.innerText : ''`, &text)
@@ -215,14 +215,14 @@ func (p *Page) URL() (string, error) {
 // longest is the height of the longest picture, in pixels.
 const longest = 4000
 
-// Picture is the page as PNG, as one sees it in a window of this width; whole, the window is as high as its content.
+// Picture is the page as PNG in a window of this width; if whole is true, the window is as high as its content.
 func (p *Page) Picture(width int64, whole bool) ([]byte, error) {
 	height := int64(844)
 	if whole {
 		if err := p.Run(`Math.max(innerHeight, document.documentElement.scrollHeight)`, &height); err != nil {
 			return nil, err
 		}
-		// A higher window, since what sticks to the edges of the window would be in the middle of a picture that goes beyond it.
+		// Use a higher window: elements that stick to the edges of the window would otherwise be in the middle of a larger picture.
 		if err := p.Size(width, min(height, longest)); err != nil {
 			return nil, err
 		}
@@ -240,12 +240,12 @@ func (p *Page) Cookies() ([]*network.Cookie, error) {
 	return result.Cookies, err
 }
 
-// Media says whether the user prefers dark pages.
+// Media sets whether the user prefers dark pages.
 func (p *Page) Media(dark bool) error {
 	return do(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: media(dark)})
 }
 
-// Size is the size of the window in CSS pixels. Narrow ones are those of phones.
+// Size sets the size of the window in CSS pixels. Narrow sizes are those of phones.
 func (p *Page) Size(width, height int64) error {
 	return do(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600})
 }
@@ -255,6 +255,6 @@ func media(dark bool) []*emulation.MediaFeature {
 	if dark {
 		scheme = "dark"
 	}
-	// Pictures and checks are of what stays.
+	// Pictures and checks must not depend on animations.
 	return []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Tab is a tab of the browser, of whichever page.
+// Tab is a tab of the browser, with any page.
 type Tab struct {
 	URL string
-	// HasOpener says that the tab can reach the page that opened it.
+	// HasOpener means that the tab can access the page that opened it.
 	HasOpener bool
 }
 
-// CloseTabAt waits for a tab whose URL begins with prefix, and closes it: a page that is behind another gets no input.
+// CloseTabAt waits for a tab whose URL begins with prefix, and closes it: a page behind another gets no input.
 func (p *Page) CloseTabAt(prefix string) (Tab, error) {
 	var found Tab
 	err := p.Wait(func() error {

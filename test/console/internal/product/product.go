@@ -1,4 +1,4 @@
-// Package product starts what the console needs: a control plane with simulated nodes, the operator and the gateway.
+// Package product starts the programs for the console: a control plane with simulated nodes, the operator and the gateway.
 package product
 
 import (
@@ -116,13 +116,13 @@ func (p *Product) gatewayAccount(ctx context.Context) (string, error) {
 	return p.Env.KubeconfigOf(ctx, p.logs, "raygate-system", "raygate-apiserver")
 }
 
-// Namespace makes a namespace whose name begins with prefix.
+// Namespace creates a namespace whose name begins with prefix.
 func (p *Product) Namespace(ctx context.Context, prefix string) (string, error) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
 	if err := p.Client.Create(ctx, ns); err != nil {
 		return "", fmt.Errorf("creating a namespace: %w", err)
 	}
-	// Without its ServiceAccount no Pod is created, and events say so for long.
+	// Without its ServiceAccount no Pod can be created, and events report that for a long time.
 	account := client.ObjectKey{Namespace: ns.Name, Name: "default"}
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := p.Client.Get(ctx, account, &corev1.ServiceAccount{})

@@ -1,4 +1,4 @@
-// Command program is what the tests make an image of.
+// Command program is the program in the images of the tests.
 package main
 
 var version string
