@@ -131,6 +131,7 @@ func (r *rays) headGone(pod types.UID) {
 	defer head.mu.Unlock()
 	head.over = true
 	r.world.log("Ray of %s is gone", head.cluster)
+	r.world.after(0, "record of "+head.cluster, func() { r.world.watch.noteUnrecorded(head) })
 }
 
 // of returns the instance on a cluster; nil if there is none.

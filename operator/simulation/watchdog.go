@@ -66,6 +66,7 @@ type watchdog struct {
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
 	unseen     map[types.UID]bool      // head Pods that no operator saw with an address
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
+	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
 }
 
 // size is how many Pods of a group a cluster asked for from a time on.
@@ -78,7 +79,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{}, replaced: map[string]bool{},
+		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{}, replaced: map[string]bool{}, unrecorded: map[types.UID]bool{},
 	}
 }
 

@@ -37,6 +37,18 @@ func (d *watchdog) noteUnseen(c apiserver.Change) {
 	}
 }
 
+// noteUnrecorded notes a head that goes while its RayJob does not say that Ray has the job. If the operator that submitted it has ended as well, nothing is
+// left by which the next one could know.
+func (d *watchdog) noteUnrecorded(h *ray) {
+	for _, o := range d.world.store.All(kindRayJob) {
+		if st := &o.(*rayv1.RayJob).Status; st.RayClusterName == h.cluster && st.JobStatus == rayv1.JobStatusNew {
+			d.mu.Lock()
+			d.unrecorded[h.pod] = true
+			d.mu.Unlock()
+		}
+	}
+}
+
 func (d *watchdog) checkResult(c apiserver.Change) {
 	before, ok1 := c.Old.(*rayv1.RayJob)
 	after, ok2 := c.New.(*rayv1.RayJob)
@@ -74,7 +86,9 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.runs[id] = append(d.runs[id], h)
-	earlier := slices.DeleteFunc(slices.Clone(d.runs[id][:len(d.runs[id])-1]), func(r *ray) bool { return d.unseen[r.pod] })
+	earlier := slices.DeleteFunc(slices.Clone(d.runs[id][:len(d.runs[id])-1]), func(r *ray) bool {
+		return d.unseen[r.pod] || d.unrecorded[r.pod] && w.op.started.After(r.started)
+	})
 	switch {
 	case j == nil:
 		d.violateLocked("nothingAfterEnd", "%s begins on %s, but no RayJob has this id", id, h.cluster)

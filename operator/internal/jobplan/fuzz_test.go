@@ -30,7 +30,7 @@ func sometimes(r *rand.Rand, t time.Time) time.Time {
 func observe(r *rand.Rand, in *Input) {
 	yes := func() bool { return r.IntN(3) > 0 }
 	in.Cluster = Cluster{Found: yes(), Deleting: !yes(), Ready: yes(), WorkersSuspended: !yes(), Dashboard: one(r, []string{"", "demo:8265"})}
-	in.Submitter = Submitter{Found: yes(), Pods: !yes(), Foreign: !yes(), HeadLost: !yes(), FinishedSince: sometimes(r, in.Now), Failed: !yes()}
+	in.Submitter = Submitter{Found: yes(), Pods: !yes(), Foreign: !yes(), HeadLost: !yes(), HeadReturns: !yes(), FinishedSince: sometimes(r, in.Now), Failed: !yes()}
 	in.Ray = Ray{AskedAt: sometimes(r, in.Now), Since: sometimes(r, in.Now), FailingSince: sometimes(r, in.Now), FailedAt: sometimes(r, in.Now)}
 	if in.Ray.Unknown = !yes(); !in.Ray.Unknown && !in.Ray.AskedAt.IsZero() {
 		in.Ray.Status, in.Ray.StartTime, in.Ray.EndTime = one(r, statuses), sometimes(r, in.Now), sometimes(r, in.Now)

@@ -54,6 +54,8 @@ type Submitter struct {
 	Foreign bool
 	// HeadLost means that the head Pod is gone, in SidecarMode.
 	HeadLost bool
+	// HeadReturns means that the cluster replaces the head Pod that is gone, since it never knew its address.
+	HeadReturns bool
 	// FinishedSince is since when this process knows that it ended for good; zero before that.
 	FinishedSince time.Time
 	// Failed means that it failed, with the cause in Message.

@@ -223,6 +223,8 @@ func TestLifeCycle(t *testing.T) {
 
 		"a sidecar loses its head early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true})},
 			want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
+		"a sidecar loses a head that comes back": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true, HeadReturns: true})},
+			want{"HeadLost", failed, none, rayv1.AppFailed, []Action{DeleteCluster}}},
 		"a sidecar loses its cluster early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{}), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, nil}},
 		"a sidecar is forgotten early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), unknown(9)},
 			want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},

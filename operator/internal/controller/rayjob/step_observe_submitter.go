@@ -140,9 +140,10 @@ func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool
 		return false, fmt.Errorf("listing the head Pod: %w", err)
 	case head == nil:
 		s.in.Submitter.HeadLost = begun
-		return false, nil
+	default:
+		s.in.Submitter, finished = sidecarOf(head, o.restart)
 	}
-	s.in.Submitter, finished = sidecarOf(head, o.restart)
+	s.in.Submitter.HeadReturns = s.in.Submitter.HeadLost && s.cluster.Status.Head.PodIP == ""
 	return finished, nil
 }
 
