@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when a generated file or the formatting differs from what `make generate` and gofmt would write.
+# Fails when a generated file or the formatting differs from what `make generate` and gofmt would write, or when a Go comment has an unclear phrase.
 # The regenerated files are left in place, so that the remedy is to look at them and commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,6 +27,14 @@ hack/site/build.sh --check
 unformatted=$(git ls-files '*.go' | grep -v '^proto/gen/' | xargs gofmt -l)
 if [ -n "$unformatted" ]; then
 	printf 'verify: not formatted, run gofmt -w on:\n%s\n' "$unformatted" >&2
+	exit 1
+fi
+# Phrases that readers with another first language have to read twice, and sentences with a clause as their subject.
+phrases='//.*\b(of theirs|of ours|of yours|whoever|stands for|is told|tells|goes on|goes away|put right|mends?|the same of)\b'
+clauses='^\s*// ?(Who|What|Whose|Whoever) [a-z]+ '
+unclear=$(git grep -L '^// Code generated' -- '*.go' ':!proto/gen' | xargs grep -nE -e "$phrases" -e "$clauses" || true)
+if [ -n "$unclear" ]; then
+	printf 'verify: comments in plain English, subject first; rewrite:\n%s\n' "$unclear" >&2
 	exit 1
 fi
 go tool -modfile=go.tools.mod buf format --diff --exit-code proto

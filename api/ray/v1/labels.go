@@ -13,7 +13,7 @@ const (
 	LabelIsRayNode = "ray.io/is-ray-node"
 	// LabelIdentifier is the cluster's name, a dash and the node type, clipped to 63 characters.
 	LabelIdentifier = "ray.io/identifier"
-	// LabelServe tells, by true or false, whether the Pod may serve requests of Ray Serve.
+	// LabelServe is true or false: whether the Pod may serve requests of Ray Serve.
 	LabelServe = "ray.io/serve"
 	// LabelHeadlessWorkerService marks the headless Service of multi-host worker groups.
 	LabelHeadlessWorkerService = "ray.io/headless-worker-svc"
@@ -116,13 +116,13 @@ const (
 	// that in memory.
 	AnnotationDeleteAfter = "raygate.io/delete-after"
 	// AnnotationGroupSizes on a RayCluster of a RayService is how many workers the service asked for when that was last brought to the
-	// cluster, as JSON: by group, replicas, minReplicas and maxReplicas. What it asks for anew is told from what others changed on the
-	// cluster by it. KubeRay does not have it.
+	// cluster, as JSON: by group, replicas, minReplicas and maxReplicas. It distinguishes new values of the spec from changes by others on
+	// the cluster. KubeRay does not have it.
 	AnnotationGroupSizes = "raygate.io/group-sizes"
 	// AnnotationAppliedAnnotations lists, sorted and joined by commas, the other annotations of a child that the operator
 	// put there. KubeRay does not have it.
 	AnnotationAppliedAnnotations = "raygate.io/applied-annotations"
-	// AnnotationTokenReplaced on a Secret with a token of the operator's making says that it stands for one that was lost. Pods
+	// AnnotationTokenReplaced on a Secret with a token of the operator reports that the token replaces one that was lost. Pods
 	// that were started before the Secret was made hold the lost token.
 	AnnotationTokenReplaced = "raygate.io/token-replaced"
 	// AnnotationYuniKornTaskGroupName is the YuniKorn task group of a Pod.

@@ -94,7 +94,7 @@ type GcsEmbeddedStorage struct {
 	// +optional
 	SubPath string `json:"subPath,omitempty"`
 
-	// deletionPolicy says whether the claim that the operator made goes away with the cluster. Unset means
+	// deletionPolicy says whether the claim that the operator created is deleted with the cluster. Unset means
 	// DeleteWithCluster.
 	// +optional
 	DeletionPolicy *GCSStorageDeletionPolicy `json:"deletionPolicy,omitempty"`

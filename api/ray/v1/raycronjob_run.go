@@ -8,7 +8,7 @@ import (
 )
 
 // RunMeta is the metadata of the RayJob that a RayCronJob makes for a time, by its schedule or triggered. The name counts minutes, as in demo-29401234,
-// so that a run that was made already is found by its name, whoever made it. Labels and annotations of the RayCronJob stay with it.
+// so that a run that was made already is found by its name, also one of KubeRay. Labels and annotations of the RayCronJob stay with it.
 func (c *RayCronJob) RunMeta(tick time.Time) metav1.ObjectMeta {
 	minute := tick.Unix() / 60
 	if tick.Unix() < 0 && tick.Unix()%60 != 0 {

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// JobStatus is the state of a job as Ray tells it.
+// JobStatus is the state of a job as Ray reports it.
 type JobStatus string
 
 const (
@@ -277,7 +277,7 @@ type RayJobSpec struct {
 	EntrypointResources string `json:"entrypointResources,omitempty"`
 }
 
-// RayJobStatusInfo holds the times of the job as Ray tells them.
+// RayJobStatusInfo holds the times of the job as Ray reports them.
 type RayJobStatusInfo struct {
 	// startTime is when Ray started the job.
 	// +optional
@@ -290,7 +290,7 @@ type RayJobStatusInfo struct {
 
 // RayJobStatus is the state of a RayJob that the operator saw last.
 type RayJobStatus struct {
-	// rayJobInfo holds the times of the job as Ray tells them.
+	// rayJobInfo holds the times of the job as Ray reports them.
 	// +optional
 	RayJobStatusInfo RayJobStatusInfo `json:"rayJobInfo,omitempty"`
 
@@ -306,7 +306,7 @@ type RayJobStatus struct {
 	// +optional
 	DashboardURL string `json:"dashboardURL,omitempty"`
 
-	// jobStatus is the state of the job as Ray tells it.
+	// jobStatus is the state of the job as Ray reports it.
 	// +optional
 	JobStatus JobStatus `json:"jobStatus,omitempty"`
 

@@ -32,7 +32,7 @@ const (
 type RayServiceUpgradeStrategy struct {
 	// type is NewCluster (prepare a new cluster, then move all traffic), NewClusterWithIncrementalUpgrade (move it in
 	// steps; needs the feature gate RayServiceIncrementalUpgrade) or None. Unset means NewCluster, unless the operator
-	// is told otherwise.
+	// has another setting.
 	// +optional
 	Type *RayServiceUpgradeType `json:"type,omitempty"`
 
@@ -184,7 +184,7 @@ const (
 	ApplicationRunning = "RUNNING"
 	// ApplicationDeployFailed means that the application did not come up.
 	ApplicationDeployFailed = "DEPLOY_FAILED"
-	// ApplicationDeleting means that the application goes away.
+	// ApplicationDeleting means that the application is being deleted.
 	ApplicationDeleting = "DELETING"
 	// ApplicationUnhealthy means that the application does not serve any more.
 	ApplicationUnhealthy = "UNHEALTHY"
@@ -192,7 +192,7 @@ const (
 
 // AppStatus is the state of a Serve application.
 type AppStatus struct {
-	// status is the state as Serve tells it, for example RUNNING.
+	// status is the state as Serve reports it, for example RUNNING.
 	// +optional
 	Status string `json:"status,omitempty"`
 
@@ -217,7 +217,7 @@ const (
 
 // ServeDeploymentStatus is the state of a deployment within a Serve application.
 type ServeDeploymentStatus struct {
-	// status is the state as Serve tells it: UPDATING, HEALTHY or UNHEALTHY.
+	// status is the state as Serve reports it: UPDATING, HEALTHY or UNHEALTHY.
 	// +optional
 	Status string `json:"status,omitempty"`
 

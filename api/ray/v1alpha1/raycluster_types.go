@@ -84,7 +84,7 @@ type WorkerGroupSpec struct {
 	// template of the worker Pods. Its first container is the one that runs Ray.
 	Template corev1.PodTemplateSpec `json:"template"`
 
-	// scaleStrategy tells the operator which Pods to remove.
+	// scaleStrategy lists the Pods that the operator removes.
 	// +optional
 	ScaleStrategy ScaleStrategy `json:"scaleStrategy,omitempty"`
 }
@@ -204,7 +204,7 @@ type RayClusterStatus struct {
 	// +optional
 	Endpoints map[string]string `json:"endpoints,omitempty"`
 
-	// head tells where the head Pod is and how it is reached.
+	// head is the address of the head Pod and its Service.
 	// +optional
 	Head HeadInfo `json:"head,omitempty"`
 
@@ -217,7 +217,7 @@ type RayClusterStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// HeadInfo tells where the head Pod is and how it is reached.
+// HeadInfo is the address of the head Pod and its Service.
 type HeadInfo struct {
 	// podIP is the address of the head Pod.
 	// +optional

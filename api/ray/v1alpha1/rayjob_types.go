@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// JobStatus is the state of a job as Ray tells it.
+// JobStatus is the state of a job as Ray reports it.
 type JobStatus string
 
 // JobDeploymentStatus is the state of a RayJob in the operator's life cycle. Objects hold values of v1 too.
@@ -91,7 +91,7 @@ type RayJobStatus struct {
 	// +optional
 	DashboardURL string `json:"dashboardURL,omitempty"`
 
-	// jobStatus is the state of the job as Ray tells it.
+	// jobStatus is the state of the job as Ray reports it.
 	// +optional
 	JobStatus JobStatus `json:"jobStatus,omitempty"`
 

@@ -79,7 +79,7 @@ type AppStatus struct {
 	// +optional
 	HealthLastUpdateTime *metav1.Time `json:"healthLastUpdateTime,omitempty"`
 
-	// status is the state as Serve tells it, for example RUNNING.
+	// status is the state as Serve reports it, for example RUNNING.
 	// +optional
 	Status string `json:"status,omitempty"`
 
@@ -94,7 +94,7 @@ type ServeDeploymentStatus struct {
 	// +optional
 	HealthLastUpdateTime *metav1.Time `json:"healthLastUpdateTime,omitempty"`
 
-	// status is the state as Serve tells it: UPDATING, HEALTHY or UNHEALTHY.
+	// status is the state as Serve reports it: UPDATING, HEALTHY or UNHEALTHY.
 	// +optional
 	Status string `json:"status,omitempty"`
 

@@ -53,7 +53,7 @@ gateway:
   grpcRoute: {enabled: true, parentRefs: [{name: public}]}
 `
 
-// What a platform sets reaches the Pods of the operator and the gateway.
+// Values of a platform reach the Pods of the operator and the gateway.
 func TestPlatformPods(t *testing.T) {
 	objects := render(t, platform)
 	operator, c := operatorOf(t, objects)

@@ -32,10 +32,10 @@ type Config struct {
 	Client     client.Client        // reads from a cache, and writes
 	Live       client.Reader        // reads from the API server
 	Recorder   events.EventRecorder // sends events
-	Clock      clock.PassiveClock   // tells the time
-	Local      *time.Location       // the time zone of schedules without one; nil means that of the process
-	Validation validation.Options   // the facts that rules ask for
-	Inherit    []string             // keys of labels that a RayJob gets from its RayCronJob
+	Clock      clock.PassiveClock
+	Local      *time.Location     // the time zone of schedules without one; nil means that of the process
+	Validation validation.Options // the facts that rules ask for
+	Inherit    []string           // keys of labels that a RayJob gets from its RayCronJob
 }
 
 // Reconciler creates the RayJobs of RayCronJobs.
