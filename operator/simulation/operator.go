@@ -55,7 +55,6 @@ type operator struct {
 	cancel  context.CancelFunc
 	ended   sync.WaitGroup
 	dead    atomic.Bool
-	died    time.Time // zero before
 	// doomed is after how many changes the process dies, before it learns of the last of them; 0 for never.
 	doomed atomic.Int32
 
@@ -163,7 +162,6 @@ func (m mapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RE
 
 // stop ends the process. A write that is on its way may still reach the API server, and its answer does not come.
 func (o *operator) stop() {
-	o.died = time.Now()
 	o.dead.Store(true)
 	o.cache.Stop()
 	o.cancel()

@@ -64,7 +64,6 @@ type watchdog struct {
 	submitters map[string]*submitter
 	sizes      map[string][]size
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
-	unseen     map[types.UID]bool      // head Pods that no operator saw with an address
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
 	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
 }
@@ -79,7 +78,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, unseen: map[types.UID]bool{}, replaced: map[string]bool{}, unrecorded: map[types.UID]bool{},
+		unsent: map[types.UID]time.Time{}, replaced: map[string]bool{}, unrecorded: map[types.UID]bool{},
 	}
 }
 
@@ -149,7 +148,6 @@ func (d *watchdog) changed(c apiserver.Change) {
 	switch c.Kind {
 	case kindCluster:
 		d.noteSize(c)
-		d.noteUnseen(c)
 	case kindPod:
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))

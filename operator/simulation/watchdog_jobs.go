@@ -3,7 +3,6 @@ package simulation
 import (
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,33 +14,14 @@ import (
 	"github.com/raygate/raygate/operator/simulation/apiserver"
 )
 
-// noteUnseen notes the head of a cluster that a user deletes while there is no operator, if the head started in that time or just before, so that the
-// RayJob says nothing of its address. Nothing is left then by which a later operator could know that a sidecar has submitted the job: to take every
-// cluster that is gone for one that ran would fail jobs whose head never started, which KubeRay starts again. The caller holds the lock.
-func (d *watchdog) noteUnseen(c apiserver.Change) {
-	if c.Actor != actorUser || c.Old == nil || c.New != nil && c.New.GetDeletionTimestamp() == nil || !d.world.op.dead.Load() {
-		return
-	}
-	const save = 10 * time.Second // the copy of the cluster's status is not saved at once
-	name := c.Old.GetName()
-	if h := d.world.rays.of(name); h != nil && h.started.After(d.world.op.died.Add(-save)) {
-		d.world.after(0, "unseen", func() {
-			for _, o := range d.world.store.All(kindRayJob) {
-				if st := &o.(*rayv1.RayJob).Status; st.RayClusterName == name && st.RayClusterStatus.Head.PodIP == "" {
-					d.mu.Lock()
-					d.unseen[h.pod] = true
-					d.mu.Unlock()
-				}
-			}
-		})
-	}
-}
-
-// noteUnrecorded notes a head that goes while its RayJob does not say that Ray has the job. If the operator that submitted it has ended as well, nothing is
-// left by which the next one could know.
+// noteUnrecorded notes a head that goes while its RayJob does not say that Ray may have the job. If the operator of that time ends as well, nothing is left
+// by which the next one could know: to take every head that is gone for one that ran the job would fail jobs that never began, which KubeRay starts again.
 func (d *watchdog) noteUnrecorded(h *ray) {
 	for _, o := range d.world.store.All(kindRayJob) {
-		if st := &o.(*rayv1.RayJob).Status; st.RayClusterName == h.cluster && st.JobStatus == rayv1.JobStatusNew {
+		j := o.(*rayv1.RayJob)
+		st := &j.Status
+		sidecar := j.Spec.SubmissionMode == rayv1.SidecarMode
+		if st.RayClusterName == h.cluster && st.JobStatus == rayv1.JobStatusNew && (!sidecar || st.RayClusterStatus.Head.PodIP == "") {
 			d.mu.Lock()
 			d.unrecorded[h.pod] = true
 			d.mu.Unlock()
@@ -87,7 +67,7 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	defer d.mu.Unlock()
 	d.runs[id] = append(d.runs[id], h)
 	earlier := slices.DeleteFunc(slices.Clone(d.runs[id][:len(d.runs[id])-1]), func(r *ray) bool {
-		return d.unseen[r.pod] || d.unrecorded[r.pod] && w.op.started.After(r.started)
+		return d.unrecorded[r.pod] && w.op.started.After(r.started)
 	})
 	switch {
 	case j == nil:
