@@ -13,21 +13,17 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// saidInvalid is the subject of the event about broken rules.
-const saidInvalid = "invalid"
-
 // validate looks for broken rules. A service that has begun is refused only for those that no operator can act against.
 func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	errs := validation.Refused(validation.Create(s.service, r.config.Validation).Errors, len(s.used()) > 0)
 	if len(errs) == 0 {
-		r.said.Say(s.service.UID, saidInvalid)
 		return reconcile.Outcome{}, nil
 	}
 	s.in.Invalid = validation.Summary(errs)
-	c := report.Conditions{List: &s.service.Status.Conditions}
-	last := c.Find(rayv1.RayServiceReady)
-	known := last != nil && last.Reason == rayv1.ReasonRayServiceValidationFailed && s.service.Status.ObservedGeneration == s.service.Generation
-	if r.said.News(s.service.UID, saidInvalid, s.in.Invalid) && !known { // a service that did not come up in time says only that in its condition
+	// A service that did not come up in time says only that in its condition.
+	shown := []string{rayv1.ReasonRayServiceValidationFailed, rayv1.ReasonRayServiceInitializingTimeout}
+	last := report.Conditions{List: &s.service.Status.Conditions}.Find(rayv1.RayServiceReady)
+	if last == nil || !slices.Contains(shown, last.Reason) || s.service.Status.ObservedGeneration != s.service.Generation {
 		s.events = append(s.events, eventInvalid(s.service, errs, s.in.Invalid))
 	}
 	return reconcile.Outcome{}, nil
