@@ -116,7 +116,7 @@ func TestLateOperatorFailsNoSuccess(t *testing.T) {
 		j.Spec.ActiveDeadlineSeconds = new(int32(600))
 		s := newStage(t, j)
 		s.play(onlooker, runsOnRay)
-		s.stop()
+		s.asking.Stop()
 		s.others(s.get(), []dashboard.Status{dashboard.Succeeded})
 		time.Sleep(time.Hour)
 		s.restart()

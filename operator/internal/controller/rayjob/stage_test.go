@@ -38,9 +38,8 @@ type stage struct {
 	store  client.WithWatch // for the test itself
 	dash   *dashboardfake.Dashboard
 	r      *Reconciler
-	cancel context.CancelFunc
-	ended  chan struct{}
-	change func(*Config) // nil for none
+	asking raytest.Background // the poller
+	change func(*Config)      // nil for none
 
 	mu     sync.Mutex
 	made   map[string]int // creations by kind
@@ -79,7 +78,7 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 	st := &stage{t: t, dash: dashboardfake.New(clock.RealClock{}), made: map[string]int{}}
 	st.store = stageStore(t, objects...)
 	st.restart()
-	t.Cleanup(func() { st.stop() })
+	t.Cleanup(st.asking.Stop)
 	return st
 }
 
@@ -90,17 +89,9 @@ func (s *stage) note(what string) {
 	s.log = append(s.log, what)
 }
 
-func (s *stage) stop() {
-	if s.cancel != nil {
-		s.cancel()
-		<-s.ended
-		s.cancel = nil
-	}
-}
-
 // restart replaces the operator by one that knows nothing.
 func (s *stage) restart() {
-	s.stop()
+	s.asking.Stop()
 	c := raytest.Around(s.store, func(verb string, o client.Object, write func() error) error {
 		s.note(fmt.Sprintf("%s %T %s", verb, o, o.GetName()))
 		if verb != "create" {
@@ -128,13 +119,7 @@ func (s *stage) restart() {
 		s.change(&config)
 	}
 	s.r = New(config)
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(context.Background())
-	s.ended = make(chan struct{})
-	go func(p *poller, ended chan struct{}) {
-		defer close(ended)
-		_ = p.Start(ctx)
-	}(s.r.poller, s.ended)
+	s.asking.Start(s.r.poller.Start)
 }
 
 // noted notes what a dashboard is asked to do.

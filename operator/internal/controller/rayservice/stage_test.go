@@ -40,8 +40,7 @@ type stage struct {
 	t      *testing.T
 	store  client.WithWatch // for the test itself
 	r      *Reconciler
-	cancel context.CancelFunc
-	ended  chan struct{}
+	asking raytest.Background // the tracker
 	change []func(*Config)
 
 	mu     sync.Mutex
@@ -92,7 +91,7 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 		WithIndex(&discoveryv1.EndpointSlice{}, indexService, byLabel(discoveryv1.LabelServiceName)).
 		WithObjects(objects...).Build()
 	st.restart()
-	t.Cleanup(func() { st.stop() })
+	t.Cleanup(st.asking.Stop)
 	return st
 }
 
@@ -103,17 +102,9 @@ func (s *stage) note(what string) {
 	s.log = append(s.log, what)
 }
 
-func (s *stage) stop() {
-	if s.cancel != nil {
-		s.cancel()
-		<-s.ended
-		s.cancel = nil
-	}
-}
-
 // restart replaces the operator by one that knows nothing.
 func (s *stage) restart() {
-	s.stop()
+	s.asking.Stop()
 	c := raytest.Around(s.store, func(verb string, o client.Object, write func() error) error {
 		s.note(fmt.Sprintf("%s %T %s", verb, o, o.GetName()))
 		if verb != "create" {
@@ -137,13 +128,7 @@ func (s *stage) restart() {
 		change(&config)
 	}
 	s.r = New(config)
-	var ctx context.Context
-	ctx, s.cancel = context.WithCancel(context.Background())
-	s.ended = make(chan struct{})
-	go func(tr *tracker, ended chan struct{}) {
-		defer close(ended)
-		_ = tr.Start(ctx)
-	}(s.r.tracker, s.ended)
+	s.asking.Start(s.r.tracker.Start)
 }
 
 // gatewayAPI knows the kinds of the Gateway API.
