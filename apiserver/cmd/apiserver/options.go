@@ -100,7 +100,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests per second to the Kubernetes API server; negative means no limit of our own.")
 	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Burst above --kube-api-qps.")
 	fs.StringVar(&o.Authentication, "authentication", o.Authentication, "Whose credentials are used: \"passthrough\" sends the caller's bearer token to Kubernetes, which decides what the caller may do; \"impersonate\" acts as the user whom a client certificate or a trusted proxy names; \"none\" lets everybody act as this process, and listens on loopback only.")
-	fs.BoolVar(&o.InsecureAllowRemoteNone, "insecure-allow-remote-none", o.InsecureAllowRemoteNone, "Let --authentication=none listen beyond loopback: whoever reaches the port then has all rights of this process.")
+	fs.BoolVar(&o.InsecureAllowRemoteNone, "insecure-allow-remote-none", o.InsecureAllowRemoteNone, "Let --authentication=none listen beyond loopback. Anyone who reaches the port then has all rights of this process.")
 	fs.StringVar(&o.GRPCAddress, "grpc-address", o.GRPCAddress, "Address of the gRPC server.")
 	fs.StringVar(&o.HTTPAddress, "http-address", o.HTTPAddress, "Address of the REST server; empty switches it off.")
 	fs.StringVar(&o.MetricsAddress, "metrics-address", o.MetricsAddress, "Address of the Prometheus metrics; empty switches them off.")
@@ -203,7 +203,7 @@ func (o *Options) Validate() error {
 		check(o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == "",
 			"--authentication=impersonate goes by certificates: it needs --tls-cert-file, and --client-ca-file or --requestheader-client-ca-file")
 	case authn.None:
-		o.checkLocal(check, "--authentication=none whoever connects has all rights of this process")
+		o.checkLocal(check, "--authentication=none anyone who connects has all rights of this process")
 	default:
 		check(true, "--authentication=%s is not known: use passthrough, impersonate or none", o.Authentication)
 	}

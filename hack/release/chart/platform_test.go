@@ -41,7 +41,7 @@ metrics:
   dashboards: {enabled: true, namespace: monitoring}
 gateway:
   enabled: true
-  serviceAccount: {name: door, annotations: {iam: gateway}}
+  serviceAccount: {name: gateway-account, annotations: {iam: gateway}}
   authentication: {mode: impersonate, clientCASecretName: client-ca}
   envFrom: [{secretRef: {name: more}}]
   extraVolumes: [{name: keys, secret: {secretName: keys}}]
@@ -78,13 +78,13 @@ func TestPlatformPods(t *testing.T) {
 		gateway.SecurityContext.FSGroup != nil || !slices.Contains(args, "--authentication=impersonate") || !slices.Contains(args, "--client-ca-file=/client-ca/ca.crt") {
 		t.Errorf("the Pod of the gateway is %+v", gateway)
 	}
-	for name, want := range map[string]string{"raygate-operator": "operator", "door": "gateway"} {
+	for name, want := range map[string]string{"raygate-operator": "operator", "gateway-account": "gateway"} {
 		if got := find[corev1.ServiceAccount](t, objects, "ServiceAccount", name).Annotations["iam"]; got != want {
 			t.Errorf("ServiceAccount %s has the annotation %q, want %q", name, got, want)
 		}
 	}
 	binding := find[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding", "raygate-apiserver-impersonator")
-	if s := binding.Subjects; len(s) != 1 || s[0].Name != "door" || s[0].Namespace != namespace {
+	if s := binding.Subjects; len(s) != 1 || s[0].Name != "gateway-account" || s[0].Namespace != namespace {
 		t.Errorf("the right to impersonate is bound to %+v", s)
 	}
 }
