@@ -39,14 +39,20 @@ func (n *nodes) changed(c apiserver.Change) {
 		})
 	case p.DeletionTimestamp != nil && c.Old.GetDeletionTimestamp() == nil:
 		w.after(w.between("terminate "+p.Name, 0, 5*time.Second), "terminate "+p.Name, func() { w.rays.headGone(uid) }) // shells ignore the signal
-		w.after(w.between("grace "+p.Name, 500*time.Millisecond, 30*time.Second), "stop "+p.Name, func() {
-			w.mu.Lock()
-			stuck := w.stuck[uid]
-			w.mu.Unlock()
-			if n.pod(key, uid) != nil && !stuck {
-				w.store.Remove(actorNode, kindPod, key)
-			}
-		})
+		w.after(w.between("grace "+p.Name, 500*time.Millisecond, 30*time.Second), "stop "+p.Name, func() { n.stop(key, uid) })
+	}
+	if c.New != nil && p.DeletionGracePeriodSeconds != nil {
+		w.after(time.Duration(*p.DeletionGracePeriodSeconds)*time.Second, "kill "+p.Name, func() { n.stop(key, uid) })
+	}
+}
+
+// stop removes a Pod, unless its node is lost.
+func (n *nodes) stop(key types.NamespacedName, uid types.UID) {
+	n.world.mu.Lock()
+	stuck := n.world.stuck[uid]
+	n.world.mu.Unlock()
+	if n.pod(key, uid) != nil && !stuck {
+		n.world.store.Remove(actorNode, kindPod, key)
 	}
 }
 

@@ -34,6 +34,8 @@ const (
 	// DeleteCluster deletes the RayCluster; DeleteSubmitter deletes the Kubernetes Job with its Pods.
 	DeleteCluster   Action = "DeleteCluster"
 	DeleteSubmitter Action = "DeleteSubmitter"
+	// KillSubmitter deletes the Kubernetes Job, and leaves its Pods no time to submit anything.
+	KillSubmitter Action = "KillSubmitter"
 	// SuspendWorkers suspends all worker groups of the RayCluster.
 	SuspendWorkers Action = "SuspendWorkers"
 	// DeleteJob deletes the RayJob.

@@ -102,7 +102,7 @@ func failedTransitionOver(s *step) bool {
 func concludeLate(s *step) {
 	s.finish(rayv1.JobDeploymentStatusTransitionGracePeriodExceeded, "the job ended, and its submitter did not end in time after it")
 	if s.submitterLives() {
-		s.act(DeleteSubmitter)
+		s.act(KillSubmitter)
 	}
 }
 

@@ -276,6 +276,9 @@ func (s *Store) Delete(actor string, o client.Object, opts client.DeleteOptions)
 		next.SetDeletionTimestamp(new(metav1.NewTime(s.now().Truncate(time.Second))))
 		next.SetGeneration(old.GetGeneration() + 1)
 	}
+	if g := opts.GracePeriodSeconds; g != nil && (old.GetDeletionGracePeriodSeconds() == nil || *old.GetDeletionGracePeriodSeconds() > *g) {
+		next.SetDeletionGracePeriodSeconds(g)
+	}
 	zero := opts.GracePeriodSeconds != nil && *opts.GracePeriodSeconds == 0
 	if len(next.GetFinalizers()) == 0 && (zero || !lingers(next)) {
 		s.put(actor, gk, old, nil)

@@ -2,10 +2,16 @@ package rayjob
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/job"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/service"
@@ -55,6 +61,33 @@ func (a *act) deleteSubmitter(ctx context.Context, s *scope) error {
 		s.warnings = append(s.warnings, r.Failure.Message)
 	}
 	return r.Err
+}
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=delete
+
+// killSubmitter also ends the Pods of the Job. Shells ignore the signal to terminate, and one that waits for Ray could submit the job again
+// until its grace period is over.
+func (a *act) killSubmitter(ctx context.Context, s *scope) error {
+	if err := a.deleteSubmitter(ctx, s); err != nil {
+		return err
+	}
+	pods, err := submitterPods(ctx, a.config.Live, s.job)
+	for i := range pods {
+		err = errors.Join(err, client.IgnoreNotFound(a.config.Client.Delete(ctx, &pods[i], client.GracePeriodSeconds(1))))
+	}
+	return err
+}
+
+// submitterPods returns the Pods of the submitter that have not ended. They outlive their Job for a while, and the cache does not contain
+// them.
+func submitterPods(ctx context.Context, live client.Reader, j *rayv1.RayJob) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	if err := live.List(ctx, &list, client.InNamespace(j.Namespace), client.MatchingLabels{
+		batchv1.JobNameLabel: j.Name, rayv1.LabelOriginatedFromCRName: j.Name, rayv1.LabelOriginatedFromCRD: kind.Kind,
+	}); err != nil {
+		return nil, fmt.Errorf("listing the Pods of the submitter: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return ended(&p) }), nil
 }
 
 // ensureHeadService points the Service of the RayJob to the cluster of this attempt. A job also runs without it.

@@ -69,6 +69,8 @@ func (a *act) do(ctx context.Context, s *scope, action jobplan.Action) error {
 		return a.deleteCluster(ctx, s)
 	case jobplan.DeleteSubmitter:
 		return a.deleteSubmitter(ctx, s)
+	case jobplan.KillSubmitter:
+		return a.killSubmitter(ctx, s)
 	case jobplan.SuspendWorkers:
 		return a.suspendWorkers(ctx, s)
 	case jobplan.DeleteJob:

@@ -3,7 +3,6 @@ package rayjob
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -73,8 +72,7 @@ func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, er
 	return s.endedJob(j), o.label(ctx, s, j)
 }
 
-// pods reports whether Pods of the submitter have not ended. They outlive their Job for a while, and the cache does not contain
-// them. No Pod is created after the last has ended.
+// pods reports whether Pods of the submitter have not ended. No Pod is created after the last has ended.
 func (o *observeSubmitter) pods(ctx context.Context, s *scope, making bool) (bool, error) {
 	const ends = "end of Pods"
 	if making {
@@ -84,14 +82,8 @@ func (o *observeSubmitter) pods(ctx context.Context, s *scope, making bool) (boo
 	if _, ended := o.known.Get(s.job.UID, ends); ended {
 		return false, nil
 	}
-	var list corev1.PodList
-	if err := o.live.List(ctx, &list, client.InNamespace(s.job.Namespace), client.MatchingLabels{
-		batchv1.JobNameLabel: s.job.Name, rayv1.LabelOriginatedFromCRName: s.job.Name, rayv1.LabelOriginatedFromCRD: kind.Kind,
-	}); err != nil {
-		return false, fmt.Errorf("listing the Pods of the submitter: %w", err)
-	}
-	if slices.ContainsFunc(list.Items, func(p corev1.Pod) bool { return !ended(&p) }) {
-		return true, nil
+	if left, err := submitterPods(ctx, o.live, s.job); err != nil || len(left) > 0 {
+		return len(left) > 0, err
 	}
 	o.known.since(s, ends, "seen")
 	return false, nil
