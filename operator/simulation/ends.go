@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +116,9 @@ func (w *world) serviceUnfinished(rs *rayv1.RayService) string {
 	case broken(&rs.Spec.RayClusterSpec), timedOut(rs):
 		if c := meta.FindStatusCondition(st.Conditions, rayv1.RayServiceReady); c == nil || c.Message == "" {
 			return "cannot become ready and does not say why"
+		}
+		if n := w.clustersOf(rs.Name); slices.ContainsFunc(n, func(name string) bool { return name != active && name != pending }) {
+			return fmt.Sprintf("has the clusters %v", n) // the former ones are deleted after a delay
 		}
 		return ""
 	case !is(rayv1.RayServiceReady):
