@@ -2,11 +2,11 @@ package jobplan
 
 import (
 	"time"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // Action is an idempotent action for a RayJob.
@@ -160,18 +160,4 @@ func (s *step) now() *metav1.Time { return &metav1.Time{Time: s.in.Now} }
 // maxMessage limits the length of a stored message, in bytes. Ray adds up to 20,000 characters of log.
 const maxMessage = 8 << 10
 
-// clip keeps the beginning, which contains the cause, and the end of the log.
-func clip(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	const gap = "\n[...]\n"
-	head, tail := maxMessage/4, len(text)-(maxMessage-maxMessage/4-len(gap))
-	for !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + gap + text[tail:]
-}
+func clip(text string) string { return report.ClipMiddle(text, "\n[...]\n", maxMessage) }

@@ -99,6 +99,16 @@ func Clip(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-3], "") + "..."
 }
 
+// ClipMiddle puts gap in place of the middle of a text that is longer than limit bytes. It keeps more of the end than of the beginning: the
+// beginning has the cause, and a log or a traceback ends with the error.
+func ClipMiddle(text, gap string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	tail := (limit - len(gap)) * 3 / 4
+	return strings.ToValidUTF8(text[:limit-len(gap)-tail], "") + gap + strings.ToValidUTF8(text[len(text)-tail:], "")
+}
+
 // Refusal returns the reason for an error of the API server: rayv1.ReasonQuotaExceeded, ReasonAdmissionDenied or
 // ReasonRequestRefused. Errors of quotas and webhooks can be recognized only by their text, which Kubernetes has kept for many
 // versions.

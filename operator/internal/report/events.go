@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/raygate/raygate/operator/internal/byowner"
@@ -27,6 +28,16 @@ func Normal(reason, action, format string, args ...any) Event {
 // Warning returns an event about a problem. It belongs to a condition.
 func Warning(reason, action, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, action, note}
+}
+
+// Invalid returns the event about broken rules of a kind. As in KubeRay, rules about fields that begin with metadata have a reason of their
+// own, which takes precedence.
+func Invalid(kind, metadata string, errs field.ErrorList, note string) Event {
+	part := "Spec"
+	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, metadata) }) {
+		part = "Metadata"
+	}
+	return Warning("Invalid"+kind+part, "Validate", note)
 }
 
 // Done returns the events that are true even if the status was not saved. The reconcile that saves the status produces the others

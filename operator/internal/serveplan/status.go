@@ -2,14 +2,13 @@ package serveplan
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // DashboardPatience is how long a dashboard may be unreachable before the service counts as stalled.
@@ -36,12 +35,16 @@ func Differs(before, after *rayv1.RayServiceStatuses) bool {
 	return !equality.Semantic.DeepEqual(b, a)
 }
 
-func (s *step) has(kind string) bool { return meta.FindStatusCondition(s.st.Conditions, kind) != nil }
-func (s *step) is(kind string) bool  { return meta.IsStatusConditionTrue(s.st.Conditions, kind) }
+// conds are the conditions of the new status.
+func (s *step) conds() report.Conditions {
+	return report.Conditions{List: &s.st.Conditions, Generation: s.in.Service.Generation, Now: s.in.Now}
+}
+
+func (s *step) is(kind string) bool { return s.conds().True(kind) }
 
 // because reports whether a condition has the reason.
 func (s *step) because(kind, reason string) bool {
-	c := meta.FindStatusCondition(s.st.Conditions, kind)
+	c := s.conds().Find(kind)
 	return c != nil && c.Reason == reason
 }
 
@@ -50,20 +53,10 @@ func (s *step) because(kind, reason string) bool {
 const maxMessage = 4 << 10
 
 func (s *step) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + " ..."
-	}
-	meta.SetStatusCondition(&s.st.Conditions, metav1.Condition{
-		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: s.in.Service.Generation,
-		LastTransitionTime: metav1.NewTime(s.in.Now),
-	})
+	s.conds().Set(kind, status, reason, report.Clip(message, maxMessage))
 }
 
-func (s *step) remove(kinds ...string) {
-	for _, kind := range kinds {
-		meta.RemoveStatusCondition(&s.st.Conditions, kind)
-	}
-}
+func (s *step) remove(kinds ...string) { s.conds().Remove(kinds...) }
 
 const messageInitializing = "the first cluster is being prepared"
 
@@ -88,7 +81,7 @@ func (s *step) timedOut() bool {
 
 // timeout sets the condition when the initializing timeout has passed.
 func (s *step) timeout() {
-	c := meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceReady)
+	c := s.conds().Find(rayv1.RayServiceReady)
 	limit := initializingTimeout(s.in.Service)
 	if limit == 0 || c == nil || c.Status != metav1.ConditionFalse || c.Reason != rayv1.ReasonRayServiceInitializing {
 		return
@@ -148,7 +141,7 @@ func (s *step) setReady() {
 		s.set(rayv1.RayServiceReady, metav1.ConditionTrue, rayv1.ReasonNonZeroServeEndpoints, "requests are served")
 	case s.is(rayv1.RayServiceReady), s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed) && s.activeName() != "":
 		s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonZeroServeEndpoints, "no Pod takes requests")
-	case s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed), !s.has(rayv1.RayServiceReady):
+	case s.because(rayv1.RayServiceReady, rayv1.ReasonRayServiceValidationFailed), s.conds().Find(rayv1.RayServiceReady) == nil:
 		s.remove(rayv1.RayServiceReady) // restarts the initializing timeout
 		s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializing, messageInitializing)
 	}
@@ -250,7 +243,7 @@ const ProgressDeadline = 10 * time.Minute
 // overdue finds operations that take too long. KubeRay does not report them.
 func (s *step) overdue() (reason, message string) {
 	since, limit, what := time.Time{}, ProgressDeadline, ""
-	up, ready := meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceUpgradeInProgress), meta.FindStatusCondition(s.st.Conditions, rayv1.RayServiceReady)
+	up, ready := s.conds().Find(rayv1.RayServiceUpgradeInProgress), s.conds().Find(rayv1.RayServiceReady)
 	switch {
 	case up != nil && up.Status == metav1.ConditionTrue:
 		since, what = up.LastTransitionTime.Time, up.Message

@@ -8,21 +8,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/report"
 )
-
-// eventInvalid reports broken rules. As in KubeRay, a violation of the name rules has its own reason and takes precedence.
-func eventInvalid(errs field.ErrorList, note string) report.Event {
-	reason := "InvalidRayClusterSpec"
-	if slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == "metadata.name" }) {
-		reason = "InvalidRayClusterMetadata"
-	}
-	return report.Warning(reason, actionValidate, note)
-}
 
 // eventAdopted reports that a head of another operator version is treated as built from the current spec. seen is the generation
 // from which the status was computed. Pods may lack changes of later generations.

@@ -3,6 +3,7 @@ package rayjob
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -32,19 +33,11 @@ func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, erro
 	return reconcile.Outcome{}, nil
 }
 
-// eventInvalid reports broken rules. As in KubeRay, rules about the name take precedence, and those about the status come last.
+// eventInvalid reports broken rules. As in KubeRay, those about the status come last.
 func eventInvalid(j *rayv1.RayJob, errs field.ErrorList, summary string) report.Event {
-	reason := "InvalidRayJobStatus"
-	under := func(prefix string) bool {
-		return slices.ContainsFunc(errs, func(e *field.Error) bool {
-			return len(e.Field) >= len(prefix) && e.Field[:len(prefix)] == prefix
-		})
+	e := report.Invalid("RayJob", "metadata.name", errs, j.Namespace+"/"+j.Name+": "+summary)
+	if !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.HasPrefix(e.Field, "status") }) {
+		e.Reason = "InvalidRayJobStatus"
 	}
-	switch {
-	case under("metadata.name"):
-		reason = "InvalidRayJobMetadata"
-	case under("spec"), under("metadata"), under("kind"):
-		reason = "InvalidRayJobSpec"
-	}
-	return report.Warning(reason, "Validate", j.Namespace+"/"+j.Name+": "+summary)
+	return e
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -62,15 +63,7 @@ func worstFirst[V any](m map[string]V, well func(V) bool) []string {
 	})
 }
 
-// clip keeps the beginning and the end of a text: a traceback ends with the error.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	const gap = " ... "
-	tail := (most - len(gap)) * 3 / 4
-	return strings.ToValidUTF8(text[:most-len(gap)-tail], "") + gap + strings.ToValidUTF8(text[len(text)-tail:], "")
-}
+func clip(text string, most int) string { return report.ClipMiddle(text, " ... ", most) }
 
 // deployed returns the configuration of each application that Ray reports as deployed.
 func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {

@@ -3,9 +3,6 @@ package rayservice
 import (
 	"context"
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/reconcile"
@@ -24,16 +21,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 	shown := []string{rayv1.ReasonRayServiceValidationFailed, rayv1.ReasonRayServiceInitializingTimeout}
 	last := report.Conditions{List: &s.service.Status.Conditions}.Find(rayv1.RayServiceReady)
 	if last == nil || !slices.Contains(shown, last.Reason) || s.service.Status.ObservedGeneration != s.service.Generation {
-		s.events = append(s.events, eventInvalid(s.service, errs, s.in.Invalid))
+		s.events = append(s.events, report.Invalid("RayService", "metadata", errs, s.service.Namespace+"/"+s.service.Name+": "+s.in.Invalid))
 	}
 	return reconcile.Outcome{}, nil
-}
-
-// eventInvalid reports broken rules. As in KubeRay, rules about the metadata take precedence.
-func eventInvalid(rs *rayv1.RayService, errs field.ErrorList, summary string) report.Event {
-	reason := "InvalidRayServiceSpec"
-	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, "metadata") }) {
-		reason = "InvalidRayServiceMetadata"
-	}
-	return report.Warning(reason, "Validate", rs.Namespace+"/"+rs.Name+": "+summary)
 }
