@@ -16,33 +16,34 @@ import (
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=create;delete;patch
 
 // ensureCluster creates the cluster. It uses an existing one as it is: a change of the template applies to the next attempt.
-func (a *act) ensureCluster(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) {
 	if s.job.Spec.RayClusterSpec == nil || s.selects() {
-		return nil // invalid, or a cluster that the user selects
+		return // invalid, or a cluster that the user selects
 	}
-	rc, err := a.buildCluster(s)
+	rc, err := r.buildCluster(s)
 	if err != nil {
-		s.hold(err.Error())
-		return nil // only a changed spec helps
+		s.hold(err.Error()) // only a changed spec helps
+		return
 	}
-	a.tracker.known.Delete(s.job.UID, absent(rc))
-	r := a.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})
-	if !s.took(a.said, "RayCluster", r) {
-		s.hold(r.Failure.Message)
-	}
-	return r.Err
+	r.known.Delete(s.job.UID, absent(rc))
+	s.holdFor(s.took(r.said, whatCluster, r.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})))
 }
 
-func (a *act) buildCluster(s *scope) (*rayv1.RayCluster, error) {
+func (r *Reconciler) buildCluster(s *scope) (*rayv1.RayCluster, error) {
 	j := s.planned()
-	rc, err := rayjob.Cluster(j, rayjob.Options{Pod: a.config.Pod, SubmitterRestart: a.config.SubmitterRestart})
+	rc, err := rayjob.Cluster(j, r.builder())
 	if err != nil {
 		return nil, fmt.Errorf("building RayCluster: %w", err)
 	}
 	if s.mode() == rayv1.K8sJobMode {
-		a.gangs.decorateCluster(j, rc)
+		r.decorateCluster(j, rc)
 	}
 	return rc, nil
+}
+
+// builder returns the options of the builder of clusters.
+func (r *Reconciler) builder() rayjob.Options {
+	return rayjob.Options{Pod: r.config.Pod, SubmitterRestart: r.config.SubmitterRestart}
 }
 
 // planned returns the RayJob with the planned status, for builders.
@@ -53,35 +54,30 @@ func (s *scope) planned() *rayv1.RayJob {
 }
 
 // deleteCluster deletes the cluster if this RayJob controls it.
-func (a *act) deleteCluster(ctx context.Context, s *scope) error {
+func (r *Reconciler) deleteCluster(ctx context.Context, s *scope) {
 	if s.selects() {
-		return nil
+		return
 	}
-	r := a.children.Remove(ctx, s.job, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{
+	s.warn(s.took(r.said, whatCluster, r.children.Remove(ctx, s.job, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.job.Namespace, Name: s.job.Status.RayClusterName,
-	}})
-	if !s.took(a.said, "RayCluster", r) {
-		s.warnings = append(s.warnings, r.Failure.Message)
-	}
-	return r.Err
+	}})))
 }
 
 // suspendWorkers removes the workers and keeps the head.
-func (a *act) suspendWorkers(ctx context.Context, s *scope) error {
+func (r *Reconciler) suspendWorkers(ctx context.Context, s *scope) {
 	if s.cluster == nil || s.selects() {
-		return nil
+		return
 	}
 	after := s.cluster.DeepCopy()
 	for i := range after.Spec.WorkerGroupSpecs {
 		after.Spec.WorkerGroupSpecs[i].Suspend = new(true)
 	}
-	r := a.children.Do(s.job, children.Update, "RayCluster", after.Name, func() error {
-		return a.config.Client.Patch(ctx, after, client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{}))
+	result := r.children.Do(s.job, children.Update, whatCluster, after.Name, func() error {
+		return r.config.Client.Patch(ctx, after, client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{}))
 	})
-	if r.Done == children.Update {
-		r.Done = children.None
+	if result.Done == children.Update {
+		result.Done = children.None
 		s.events = append(s.events, report.Normal("UpdatedRayCluster", "Update", "Suspended all worker groups of RayCluster %s", after.Name))
 	}
-	s.took(a.said, "RayCluster", r)
-	return r.Err
+	s.took(r.said, whatCluster, result)
 }

@@ -2,7 +2,6 @@ package rayjob
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,6 +19,7 @@ import (
 
 // Names of children in events.
 const (
+	whatCluster   = "RayCluster"
 	whatSubmitter = "RayJobSubmitter"
 	whatService   = "Service"
 )
@@ -29,53 +29,46 @@ const (
 
 // ensureSubmitter creates the Job that submits. It first deletes a Job of an earlier attempt, which a stale cache may have hidden
 // from the deletion.
-func (a *act) ensureSubmitter(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureSubmitter(ctx context.Context, s *scope) {
 	if s.cluster == nil {
-		return nil
+		return
 	}
 	j := s.planned()
-	desired, err := job.Submitter(j, s.cluster, a.config.Pod)
+	desired, err := job.Submitter(j, s.cluster, r.config.Pod)
 	if err != nil {
-		s.hold("building Job: " + err.Error())
-		return nil //nolint:nilerr // only a changed spec helps
+		s.hold("building Job: " + err.Error()) // only a changed spec helps
+		return
 	}
-	a.gangs.decorateSubmitter(j, desired)
-	a.tracker.known.Delete(s.job.UID, absent(desired))
-	r := a.children.Ensure(ctx, s.job, children.Child{Desired: desired, AsFound: true})
-	if !s.took(a.said, whatSubmitter, r) {
-		s.hold(r.Failure.Message)
-	}
-	if found, ok := r.Object.(*batchv1.Job); ok && r.Err == nil && r.Failure == nil {
+	r.decorateSubmitter(j, desired)
+	r.known.Delete(s.job.UID, absent(desired))
+	result := r.children.Ensure(ctx, s.job, children.Child{Desired: desired, AsFound: true})
+	s.holdFor(s.took(r.said, whatSubmitter, result))
+	if found, ok := result.Object.(*batchv1.Job); ok && result.Err == nil && result.Failure == nil {
 		if id := submits(found); id != "" && id != j.Status.JobId {
 			s.hold("")
 			s.after(children.RetryAfter)
-			return a.deleteSubmitter(ctx, s)
+			r.deleteSubmitter(ctx, s)
 		}
 	}
-	return r.Err
 }
 
-func (a *act) deleteSubmitter(ctx context.Context, s *scope) error {
-	r := a.children.Remove(ctx, s.job, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.job.Namespace, Name: s.job.Name}})
-	if !s.took(a.said, whatSubmitter, r) {
-		s.warnings = append(s.warnings, r.Failure.Message)
-	}
-	return r.Err
+func (r *Reconciler) deleteSubmitter(ctx context.Context, s *scope) {
+	s.warn(s.took(r.said, whatSubmitter, r.children.Remove(ctx, s.job, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.job.Namespace, Name: s.job.Name}})))
 }
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=delete
 
 // killSubmitter also ends the Pods of the Job. Shells ignore the signal to terminate, and one that waits for Ray could submit the job again
 // until its grace period is over.
-func (a *act) killSubmitter(ctx context.Context, s *scope) error {
-	if err := a.deleteSubmitter(ctx, s); err != nil {
-		return err
+func (r *Reconciler) killSubmitter(ctx context.Context, s *scope) {
+	if r.deleteSubmitter(ctx, s); s.err != nil {
+		return
 	}
-	pods, err := submitterPods(ctx, a.config.Live, s.job)
+	pods, err := submitterPods(ctx, r.config.Live, s.job)
+	s.fail(err)
 	for i := range pods {
-		err = errors.Join(err, client.IgnoreNotFound(a.config.Client.Delete(ctx, &pods[i], client.GracePeriodSeconds(1))))
+		s.fail(client.IgnoreNotFound(r.config.Client.Delete(ctx, &pods[i], client.GracePeriodSeconds(1))))
 	}
-	return err
 }
 
 // submitterPods returns the Pods of the submitter that have not ended. They outlive their Job for a while, and the cache does not contain
@@ -91,17 +84,12 @@ func submitterPods(ctx context.Context, live client.Reader, j *rayv1.RayJob) ([]
 }
 
 // ensureHeadService points the Service of the RayJob to the cluster of this attempt. A job also runs without it.
-func (a *act) ensureHeadService(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureHeadService(ctx context.Context, s *scope) {
 	if s.cluster == nil || s.selects() {
-		return nil
+		return
 	}
-	svc := service.JobHead(s.job, s.cluster, a.config.Service)
-	if svc.Name == names.HeadService(s.cluster) {
-		return nil // the user gave this name to the Service of the cluster
+	svc := service.JobHead(s.job, s.cluster, r.config.Service)
+	if svc.Name != names.HeadService(s.cluster) { // else the user gave this name to the Service of the cluster
+		s.warn(s.took(r.said, whatService, r.children.Ensure(ctx, s.job, children.Child{Desired: svc})))
 	}
-	r := a.children.Ensure(ctx, s.job, children.Child{Desired: svc})
-	if !s.took(a.said, whatService, r) {
-		s.warnings = append(s.warnings, r.Failure.Message)
-	}
-	return r.Err
 }

@@ -28,10 +28,10 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 			s.after(wait)
 			after.Status = before.Status
 		} else {
-			saved, again, err := r.versions.SaveStatus(ctx, r.client, before, after)
+			saved, again, err := r.versions.SaveStatus(ctx, r.config.Client, before, after)
 			s.after(again)
 			if !saved {
-				report.Send(r.recorder, before, report.Done(s.events))
+				report.Send(r.config.Recorder, before, report.Done(s.events))
 				return err
 			}
 			if after.Status.JobDeploymentStatus != before.Status.JobDeploymentStatus {
@@ -43,7 +43,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 			}
 		}
 	}
-	report.Send(r.recorder, after, s.events)
+	report.Send(r.config.Recorder, after, s.events)
 	r.release(s, after)
 	return nil
 }

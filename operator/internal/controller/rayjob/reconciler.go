@@ -17,6 +17,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/gang"
+	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/owned"
@@ -71,17 +72,14 @@ type Config struct {
 // Reconciler reconciles RayJobs.
 type Reconciler struct {
 	config   Config
-	client   client.Client
-	clock    clock.PassiveClock
-	recorder events.EventRecorder
 	versions *reconcile.Versions
 	children *children.Writer
 	said     *report.Once
 	known    *sightings
-	poller   *poller
 	tracker  *tracker
 	waker    owned.Waker
-	gangs    *gangs
+	keeper   *keeper.Keeper // of the objects of the batch scheduler
+	actions  map[jobplan.Action]action
 	steps    []reconcile.Step[*scope]
 }
 
@@ -97,33 +95,29 @@ func New(c Config) *Reconciler {
 		c.PollInterval = 3 * time.Second
 	}
 	r := &Reconciler{
-		config: c, client: c.Client, clock: c.Clock, recorder: c.Recorder, said: &report.Once{}, known: &sightings{},
+		config: c, said: &report.Once{}, known: &sightings{},
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
-		poller:   poll.New[target, answer](poll.Options{Clock: c.Clock}),
-		gangs:    newGangs(c),
+		keeper:   keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
 	}
 	r.tracker = &tracker{
-		poller: r.poller, dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
+		poller: poll.New[target, answer](poll.Options{Clock: c.Clock}), dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
 		interval: c.PollInterval, wake: r.waker.Wake,
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.gangs.said.Forget, r.tracker.forget)
-	r.steps = r.list()
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.keeper.Forget, r.tracker.forget)
+	r.steps, r.actions = r.list(), r.do()
 	return r
 }
 
 // list returns the steps in the order in which they run.
 func (r *Reconciler) list() []reconcile.Step[*scope] {
-	c := r.config
-	read := reader{cache: c.Client, live: c.Live, known: r.known}
-	act := &act{config: c, children: r.children, versions: r.versions, tracker: r.tracker, gangs: r.gangs, said: r.said}
 	return []reconcile.Step[*scope]{
-		{Name: "cluster", Run: (&observeCluster{reader: read, domain: c.Pod.ClusterDomain}).Run},
-		{Name: "dashboard", Run: (&observeRay{tracker: r.tracker, known: r.known}).Run},
-		{Name: "submitter", Run: (&observeSubmitter{reader: read, client: c.Client, restart: c.SubmitterRestart}).Run},
-		{Name: "finalize", Run: (&finalize{client: c.Client, versions: r.versions, act: act}).Run}, // an invalid object must still be deletable
-		{Name: "validate", Run: (&validateSpec{options: c.Validation}).Run},
+		{Name: "cluster", Run: r.observeCluster},
+		{Name: "dashboard", Run: r.observeRay},
+		{Name: "submitter", Run: r.observeSubmitter},
+		{Name: "finalize", Run: r.finalize}, // an invalid object must still be deletable
+		{Name: "validate", Run: r.validate},
 		{Name: "plan", Run: r.plan},
-		{Name: "act", Run: act.Run},
+		{Name: "act", Run: r.act},
 	}
 }
 
@@ -134,7 +128,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	before := &rayv1.RayJob{}
-	fresh, err := r.versions.Read(ctx, r.client, req.NamespacedName, before)
+	fresh, err := r.versions.Read(ctx, r.config.Client, req.NamespacedName, before)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -143,7 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case !fresh:
 		return ctrl.Result{RequeueAfter: reconcile.StaleCheck}, nil
 	}
-	now := r.clock.Now()
+	now := r.config.Clock.Now()
 	s := &scope{job: before.DeepCopy(), now: now}
 	s.in = jobplan.Input{
 		Job: s.job, Now: now, Suffix: r.config.Suffix, Limits: r.config.Limits,
@@ -159,9 +153,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case progress.Done("act"):
 		saveErr = r.persist(ctx, before, s)
 	case s.job.DeletionTimestamp != nil: // no status is saved any more
-		report.Send(r.recorder, before, s.events)
+		report.Send(r.config.Recorder, before, s.events)
 	default:
-		report.Send(r.recorder, before, report.Done(s.events))
+		report.Send(r.config.Recorder, before, report.Done(s.events))
 	}
 	if err := errors.Join(err, saveErr); err != nil {
 		return ctrl.Result{}, err // a result next to an error is ignored by controller-runtime

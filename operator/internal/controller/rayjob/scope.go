@@ -1,6 +1,7 @@
 package rayjob
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -36,6 +37,8 @@ type scope struct {
 	problem string
 	// warnings are problems that hold nothing, such as a rejected Service.
 	warnings []string
+	// err is the first error of an action, which ends the list of actions.
+	err error
 	// lookAgain is the time until the next reconcile without an event; 0 means never. Set by after.
 	lookAgain time.Duration
 	// events are sent after the status is saved.
@@ -50,6 +53,13 @@ func (s *scope) hold(problem string) {
 	s.held = true
 	if s.problem == "" {
 		s.problem = problem
+	}
+}
+
+// holdFor keeps the RayJob in its state because of a problem; empty for none.
+func (s *scope) holdFor(problem string) {
+	if problem != "" {
+		s.hold(problem)
 	}
 }
 
@@ -70,11 +80,25 @@ func (s *scope) asks(actions ...jobplan.Action) bool {
 	return slices.ContainsFunc(actions, func(a jobplan.Action) bool { return slices.Contains(s.plan.Actions, a) })
 }
 
-// took records the result of a write, including its events, and reports whether it succeeded.
-func (s *scope) took(said *report.Once, what string, r children.Result) bool {
+// fail records an error of an action; nil records none.
+func (s *scope) fail(err error) { s.err = cmp.Or(s.err, err) }
+
+// took records the result of a write, including its events, and returns the user-visible reason why it failed; empty for none.
+func (s *scope) took(said *report.Once, what string, r children.Result) (problem string) {
 	s.after(r.After)
+	s.fail(r.Err)
 	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.job.UID, what, text) })...)
-	return r.Failure == nil
+	if r.Failure != nil {
+		problem = r.Failure.Message
+	}
+	return problem
+}
+
+// warn records a problem that holds nothing; empty for none.
+func (s *scope) warn(problem string) {
+	if problem != "" {
+		s.warnings = append(s.warnings, problem)
+	}
 }
 
 // submits returns the id of the Ray job that a Job submits, or "" if it has none.

@@ -119,7 +119,7 @@ func (s *stage) restart() {
 		s.change(&config)
 	}
 	s.r = New(config)
-	s.asking.Start(s.r.poller.Start)
+	s.asking.Start(s.r.tracker.poller.Start)
 }
 
 // noted notes what a dashboard is asked to do.

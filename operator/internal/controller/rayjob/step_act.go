@@ -9,97 +9,65 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // act carries out the actions of the plan in order, up to the first that holds.
-type act struct {
-	config   Config
-	children *children.Writer
-	versions *reconcile.Versions
-	tracker  *tracker
-	gangs    *gangs
-	said     *report.Once
-}
-
-// Run implements step.
-func (a *act) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
-	for _, action := range s.plan.Actions {
-		if err := a.do(ctx, s, action); err != nil {
-			return reconcile.Outcome{}, err
-		}
-		if s.held {
+func (r *Reconciler) act(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+	for _, a := range s.plan.Actions {
+		if r.actions[a](ctx, s); s.held || s.err != nil {
 			break
 		}
 	}
-	return reconcile.Outcome{}, nil
+	return reconcile.Outcome{}, s.err
 }
 
-//nolint:gocyclo // one case per action
-func (a *act) do(ctx context.Context, s *scope, action jobplan.Action) error {
-	switch action {
-	case jobplan.EnsureFinalizer:
-		return a.ensureFinalizer(ctx, s)
-	case jobplan.Reserve:
-		a.gangs.reserve(ctx, s)
-	case jobplan.Release:
-		a.gangs.release(ctx, s)
-	case jobplan.EnsureCluster:
-		return a.ensureCluster(ctx, s)
-	case jobplan.EnsureHeadService:
-		return a.ensureHeadService(ctx, s)
-	case jobplan.EnsureSubmitter:
-		return a.ensureSubmitter(ctx, s)
-	case jobplan.Poll:
-		if a.tracker.follow(s) {
-			s.after(reconcile.Soon)
-		}
-	case jobplan.Refresh:
-		if s.target != nil {
-			a.tracker.poller.Refresh(*s.target)
-		}
-	case jobplan.Submit:
-		s.after(a.tracker.submit(s))
-	case jobplan.Stop:
-		s.after(a.tracker.stop(s))
-	case jobplan.DeleteCluster:
-		return a.deleteCluster(ctx, s)
-	case jobplan.DeleteSubmitter:
-		return a.deleteSubmitter(ctx, s)
-	case jobplan.KillSubmitter:
-		return a.killSubmitter(ctx, s)
-	case jobplan.SuspendWorkers:
-		return a.suspendWorkers(ctx, s)
-	case jobplan.DeleteJob:
-		return a.deleteJob(ctx, s)
+// action carries out one action of a plan. Errors and holds are recorded in the scope.
+type action func(context.Context, *scope)
+
+// do returns the functions of all actions.
+func (r *Reconciler) do() map[jobplan.Action]action {
+	return map[jobplan.Action]action{
+		jobplan.EnsureFinalizer:   r.ensureFinalizer,
+		jobplan.Reserve:           r.reserve,
+		jobplan.Release:           r.releaseGang,
+		jobplan.EnsureCluster:     r.ensureCluster,
+		jobplan.EnsureHeadService: r.ensureHeadService,
+		jobplan.EnsureSubmitter:   r.ensureSubmitter,
+		jobplan.Poll:              r.tracker.follow,
+		jobplan.Refresh:           r.tracker.refresh,
+		jobplan.Submit:            r.tracker.submit,
+		jobplan.Stop:              r.tracker.stop,
+		jobplan.DeleteCluster:     r.deleteCluster,
+		jobplan.DeleteSubmitter:   r.deleteSubmitter,
+		jobplan.KillSubmitter:     r.killSubmitter,
+		jobplan.SuspendWorkers:    r.suspendWorkers,
+		jobplan.DeleteJob:         r.deleteJob,
 	}
-	return nil
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=patch
 
-func (a *act) ensureFinalizer(ctx context.Context, s *scope) error {
+func (r *Reconciler) ensureFinalizer(ctx context.Context, s *scope) {
 	if controllerutil.ContainsFinalizer(s.job, rayv1.FinalizerRayJob) {
-		return nil
+		return
 	}
-	saved, err := a.versions.SetFinalizer(ctx, a.config.Client, s.job, rayv1.FinalizerRayJob, true)
+	saved, err := r.versions.SetFinalizer(ctx, r.config.Client, s.job, rayv1.FinalizerRayJob, true)
 	if !saved {
 		s.after(reconcile.Soon)
 		s.hold("")
 	}
-	return err
+	s.fail(err)
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=delete
 
-func (a *act) deleteJob(ctx context.Context, s *scope) error {
-	err := a.config.Client.Delete(ctx, s.job.DeepCopy(), client.Preconditions{UID: &s.job.UID})
+func (r *Reconciler) deleteJob(ctx context.Context, s *scope) {
+	err := r.config.Client.Delete(ctx, s.job.DeepCopy(), client.Preconditions{UID: &s.job.UID})
 	if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-		return fmt.Errorf("deleting the RayJob: %w", err)
+		s.fail(fmt.Errorf("deleting the RayJob: %w", err))
+		return
 	}
 	s.hold("") // its status is not saved any more
-	return nil
 }

@@ -3,7 +3,6 @@ package rayjob
 import (
 	"context"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -12,17 +11,10 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// finalize stops the Ray job of a RayJob that is being deleted, and its submitter if necessary, and removes the finalizer.
-type finalize struct {
-	client   client.Client
-	versions *reconcile.Versions
-	act      *act
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=patch
 
-// Run implements step.
-func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// finalize stops the Ray job of a RayJob that is being deleted, and its submitter if necessary, and removes the finalizer.
+func (r *Reconciler) finalize(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if s.job.DeletionTimestamp == nil {
 		return reconcile.Outcome{}, nil
 	}
@@ -32,10 +24,10 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 	}
 	if s.plan = jobplan.Finalize(s.in); len(s.plan.Actions) > 0 {
 		stop.After = s.plan.After
-		_, err := f.act.Run(ctx, s)
+		_, err := r.act(ctx, s)
 		return stop, err
 	}
-	if saved, err := f.versions.SetFinalizer(ctx, f.client, s.job, rayv1.FinalizerRayJob, false); err != nil || !saved {
+	if saved, err := r.versions.SetFinalizer(ctx, r.config.Client, s.job, rayv1.FinalizerRayJob, false); err != nil || !saved {
 		stop.After = reconcile.Soon
 		return stop, err
 	}
@@ -43,6 +35,6 @@ func (f *finalize) Run(ctx context.Context, s *scope) (reconcile.Outcome, error)
 		s.events = append(s.events, report.Warning("FailedToStopRayJob", actionFinish,
 			"job "+s.job.Status.JobId+" may still run on RayCluster "+s.cluster.Name+": "+s.in.Stop.Message))
 	}
-	f.act.tracker.forget(s.job.UID)
+	r.tracker.forget(s.job.UID)
 	return stop, nil
 }

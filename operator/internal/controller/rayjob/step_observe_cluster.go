@@ -18,23 +18,17 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// observeCluster finds the cluster of the attempt and the address of its dashboard.
-type observeCluster struct {
-	reader
-	domain string
-}
-
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch
 
-// Run implements step.
-func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// observeCluster finds the cluster of the attempt and the address of its dashboard.
+func (r *Reconciler) observeCluster(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	name := s.job.Status.RayClusterName
 	if name == "" {
 		return reconcile.Outcome{}, nil
 	}
 	rc := &rayv1.RayCluster{}
-	found, err := o.find(ctx, s, name, rc)
+	found, err := r.find(ctx, s, name, rc)
 	switch {
 	case err != nil:
 		return reconcile.Outcome{}, fmt.Errorf("reading RayCluster %s: %w", name, err)
@@ -49,18 +43,18 @@ func (o *observeCluster) Run(ctx context.Context, s *scope) (reconcile.Outcome, 
 		}),
 	}
 	if s.job.Status.DashboardURL == "" {
-		s.in.Cluster.Dashboard, err = o.dashboard(ctx, rc)
+		s.in.Cluster.Dashboard, err = r.dashboard(ctx, rc)
 	}
 	return reconcile.Outcome{}, err
 }
 
 // dashboard returns host:port of the dashboard, or "" without a Service that has a port of that name.
-func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
+func (r *Reconciler) dashboard(ctx context.Context, rc *rayv1.RayCluster) (string, error) {
 	svc := &corev1.Service{}
 	key := client.ObjectKey{Namespace: rc.Namespace, Name: names.HeadService(rc)}
-	err := o.cache.Get(ctx, key, svc)
+	err := r.config.Client.Get(ctx, key, svc)
 	if apierrors.IsNotFound(err) && rc.Status.State == rayv1.ClusterStateReady {
-		err = o.live.Get(ctx, key, svc) // no event comes for a Service that the cache shows late, or never because it lacks the label
+		err = r.config.Live.Get(ctx, key, svc) // no event comes for a Service that the cache shows late, or never because it lacks the label
 	}
 	if err != nil {
 		return "", client.IgnoreNotFound(err)
@@ -69,24 +63,19 @@ func (o *observeCluster) dashboard(ctx context.Context, rc *rayv1.RayCluster) (s
 	if i < 0 {
 		return "", nil
 	}
-	return net.JoinHostPort(names.HeadHost(rc, o.domain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
+	return net.JoinHostPort(names.HeadHost(rc, r.config.Pod.ClusterDomain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
 }
 
-// reader reads from the cache. Before it reports that an object is missing, it asks the API server once, because irreversible
-// decisions follow.
-type reader struct {
-	cache, live client.Reader
-	known       *sightings
-}
-
-func (r reader) find(ctx context.Context, s *scope, name string, o client.Object) (bool, error) {
+// find reads from the cache. Before it reports that an object is missing, it asks the API server once, because irreversible decisions
+// follow.
+func (r *Reconciler) find(ctx context.Context, s *scope, name string, o client.Object) (bool, error) {
 	key, what := client.ObjectKey{Namespace: s.job.Namespace, Name: name}, absent(o)
-	err := r.cache.Get(ctx, key, o)
+	err := r.config.Client.Get(ctx, key, o)
 	if apierrors.IsNotFound(err) {
 		if old, _ := r.known.Get(s.job.UID, what); s.state().IsTerminal() || old.says == name {
 			return false, nil
 		}
-		if err = r.live.Get(ctx, key, o); apierrors.IsNotFound(err) {
+		if err = r.config.Live.Get(ctx, key, o); apierrors.IsNotFound(err) {
 			r.known.since(s, what, name)
 			return false, nil
 		}

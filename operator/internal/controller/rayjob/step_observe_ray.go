@@ -10,18 +10,12 @@ import (
 )
 
 // observeRay records the last answer of the dashboard and the results of requests.
-type observeRay struct {
-	tracker *tracker
-	known   *sightings
-}
-
-// Run implements step.
-func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) observeRay(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	if s.cluster != nil && s.job.Status.JobId != "" {
 		s.target = &target{cluster: s.cluster.UID, job: s.job.Status.JobId}
-		s.answer = o.tracker.poller.Answer(*s.target)
+		s.answer = r.tracker.poller.Answer(*s.target)
 		s.in.Ray = rayOf(s.answer)
-		s.in.Submit, s.in.Stop = o.tracker.outcome(s, requestSubmit), o.tracker.outcome(s, requestStop)
+		s.in.Submit, s.in.Stop = r.tracker.outcome(s, requestSubmit), r.tracker.outcome(s, requestStop)
 	}
 	says := string(s.in.Ray.Status)
 	switch {
@@ -30,7 +24,7 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	case s.in.Ray.Unknown:
 		says = "unknown"
 	}
-	s.in.Ray.Since = o.known.since(s, "Ray", says)
+	s.in.Ray.Since = r.known.since(s, "Ray", says)
 	ending := ""
 	switch {
 	case s.job.DeletionTimestamp != nil:
@@ -38,7 +32,7 @@ func (o *observeRay) Run(_ context.Context, s *scope) (reconcile.Outcome, error)
 	case jobplan.GivesUp(&s.job.Status):
 		ending = "given up"
 	}
-	s.in.EndingSince = o.known.since(s, "end", ending)
+	s.in.EndingSince = r.known.since(s, "end", ending)
 	return reconcile.Outcome{}, nil
 }
 

@@ -14,18 +14,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// observeSubmitter reads the state of the Kubernetes Job or the container that submits.
-type observeSubmitter struct {
-	reader
-	client  client.Client
-	restart bool
-}
-
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 
-// Run implements step.
-func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome, error) {
+// observeSubmitter reads the state of the Kubernetes Job or the container that submits.
+func (r *Reconciler) observeSubmitter(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	switch {
 	case s.state() == rayv1.JobDeploymentStatusNew, s.state() == rayv1.JobDeploymentStatusSuspended, s.state().IsTerminal(),
 		s.job.DeletionTimestamp != nil && !s.selects():
@@ -35,27 +28,27 @@ func (o *observeSubmitter) Run(ctx context.Context, s *scope) (reconcile.Outcome
 	finished := false
 	switch s.mode() {
 	case rayv1.K8sJobMode, rayv1.InteractiveMode: // KubeRay also deletes the Job of an interactive RayJob
-		if finished, err = o.job(ctx, s); err == nil && !s.in.EndingSince.IsZero() {
-			s.in.Submitter.Pods, err = o.pods(ctx, s, s.in.Submitter.Found && !finished)
+		if finished, err = r.observeJob(ctx, s); err == nil && !s.in.EndingSince.IsZero() {
+			s.in.Submitter.Pods, err = r.podsLive(ctx, s, s.in.Submitter.Found && !finished)
 		}
 	case rayv1.SidecarMode:
-		finished, err = o.sidecar(ctx, s)
+		finished, err = r.sidecar(ctx, s)
 	case rayv1.HTTPMode:
 	}
 	says := ""
 	if finished {
 		says = "finished"
 	}
-	s.in.Submitter.FinishedSince = o.known.since(s, "submitter", says)
+	s.in.Submitter.FinishedSince = r.known.since(s, "submitter", says)
 	return reconcile.Outcome{}, err
 }
 
-func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, err error) {
+func (r *Reconciler) observeJob(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.state() == rayv1.JobDeploymentStatusInitializing && s.job.Status.DashboardURL == "" && s.in.Cluster.Dashboard == "" {
 		return false, nil // not created before there is an address, so it cannot exist
 	}
 	j := &batchv1.Job{}
-	found, err := o.find(ctx, s, s.job.Name, j)
+	found, err := r.find(ctx, s, s.job.Name, j)
 	switch {
 	case err != nil:
 		return false, fmt.Errorf("reading Job %s: %w", s.job.Name, err)
@@ -66,38 +59,38 @@ func (o *observeSubmitter) job(ctx context.Context, s *scope) (finished bool, er
 		return false, nil
 	case submits(j) != "" && s.state() != rayv1.JobDeploymentStatusSuspending && s.state() != rayv1.JobDeploymentStatusRetrying &&
 		submits(j) != s.job.Status.JobId:
-		return false, nil // of an earlier attempt, see act.ensureSubmitter
+		return false, nil // of an earlier attempt, see ensureSubmitter
 	}
 	s.in.Submitter.Found = true
-	return s.endedJob(j), o.label(ctx, s, j)
+	return s.endedJob(j), r.label(ctx, s, j)
 }
 
-// pods reports whether Pods of the submitter have not ended. No Pod is created after the last has ended.
-func (o *observeSubmitter) pods(ctx context.Context, s *scope, making bool) (bool, error) {
+// podsLive reports whether Pods of the submitter have not ended. No Pod is created after the last has ended.
+func (r *Reconciler) podsLive(ctx context.Context, s *scope, making bool) (bool, error) {
 	const ends = "end of Pods"
 	if making {
-		o.known.since(s, ends, "")
+		r.known.since(s, ends, "")
 		return false, nil
 	}
-	if _, ended := o.known.Get(s.job.UID, ends); ended {
+	if _, ended := r.known.Get(s.job.UID, ends); ended {
 		return false, nil
 	}
-	if left, err := submitterPods(ctx, o.live, s.job); err != nil || len(left) > 0 {
+	if left, err := submitterPods(ctx, r.config.Live, s.job); err != nil || len(left) > 0 {
 		return len(left) > 0, err
 	}
-	o.known.since(s, ends, "seen")
+	r.known.since(s, ends, "seen")
 	return false, nil
 }
 
 // label adds the cluster label to a Job of KubeRay, so that the cache contains it.
-func (o *observeSubmitter) label(ctx context.Context, s *scope, j *batchv1.Job) error {
+func (r *Reconciler) label(ctx context.Context, s *scope, j *batchv1.Job) error {
 	if j.Labels[rayv1.LabelCluster] != "" || s.job.Status.RayClusterName == "" || j.DeletionTimestamp != nil {
 		return nil
 	}
 	before := j.DeepCopy()
 	after := j.DeepCopy()
 	metav1.SetMetaDataLabel(&after.ObjectMeta, rayv1.LabelCluster, s.job.Status.RayClusterName)
-	if err := o.client.Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := r.config.Client.Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("labelling Job %s: %w", j.Name, err)
 	}
 	return nil
@@ -118,14 +111,14 @@ func (s *scope) endedJob(j *batchv1.Job) (finished bool) {
 }
 
 // sidecar reads the state of the container in the head Pod. A missing head Pod counts as lost once it may have submitted the job.
-func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool, err error) {
+func (r *Reconciler) sidecar(ctx context.Context, s *scope) (finished bool, err error) {
 	if s.cluster == nil {
 		return false, nil
 	}
 	begun := jobplan.SidecarMayHaveSubmitted(&s.job.Status) || s.cluster.Status.Head.PodIP != ""
-	head, err := o.head(ctx, o.client, s.cluster)
+	head, err := r.head(ctx, r.config.Client, s.cluster)
 	if err == nil && head == nil && begun {
-		head, err = o.head(ctx, o.live, s.cluster) // the cache may be stale
+		head, err = r.head(ctx, r.config.Live, s.cluster) // the cache may be stale
 	}
 	switch {
 	case err != nil:
@@ -133,13 +126,13 @@ func (o *observeSubmitter) sidecar(ctx context.Context, s *scope) (finished bool
 	case head == nil:
 		s.in.Submitter.HeadLost = begun
 	default:
-		s.in.Submitter, finished = sidecarOf(head, o.restart)
+		s.in.Submitter, finished = sidecarOf(head, r.config.SubmitterRestart)
 	}
 	s.in.Submitter.HeadReturns = s.in.Submitter.HeadLost && s.cluster.Status.Head.PodIP == ""
 	return finished, nil
 }
 
-func (o *observeSubmitter) head(ctx context.Context, c client.Reader, rc *rayv1.RayCluster) (*corev1.Pod, error) {
+func (r *Reconciler) head(ctx context.Context, c client.Reader, rc *rayv1.RayCluster) (*corev1.Pod, error) {
 	var list corev1.PodList
 	err := c.List(ctx, &list, client.InNamespace(rc.Namespace),
 		client.MatchingLabels{rayv1.LabelCluster: rc.Name, rayv1.LabelNodeType: string(rayv1.HeadNode)})

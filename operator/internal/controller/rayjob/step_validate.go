@@ -13,16 +13,13 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// validateSpec validates the spec. A job that has begun fails only for rules without which no operator can work: it may be older
-// than the rule. A finished job is not validated, so that its cleanup always runs.
-type validateSpec struct{ options validation.Options }
-
-// Run implements step.
-func (v *validateSpec) Run(_ context.Context, s *scope) (reconcile.Outcome, error) {
+// validate validates the spec. A job that has begun fails only for rules without which no operator can work: it may be older than the
+// rule. A finished job is not validated, so that its cleanup always runs.
+func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, error) {
 	if s.state().IsTerminal() {
 		return reconcile.Outcome{}, nil
 	}
-	errs := validation.Refused(validation.Create(s.job, v.options).Errors, s.job.Status.RayClusterName != "")
+	errs := validation.Refused(validation.Create(s.job, r.config.Validation).Errors, s.job.Status.RayClusterName != "")
 	if len(errs) == 0 {
 		return reconcile.Outcome{}, nil
 	}

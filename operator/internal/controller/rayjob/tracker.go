@@ -15,6 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/poll"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -60,11 +61,11 @@ type tracker struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups="",resources=services/proxy,verbs=get;create,roleName=raygate-operator-kubernetes-proxy
 
-// follow starts to poll the dashboard about the job. It reports whether the answer has changed since the decision.
-func (t *tracker) follow(s *scope) (changed bool) {
+// follow starts to poll the dashboard about the job. It requests another reconcile if the answer has changed since the decision.
+func (t *tracker) follow(_ context.Context, s *scope) {
 	st, ok := t.site(s)
 	if !ok {
-		return false
+		return
 	}
 	t.point(s)
 	id, cluster, key := s.target.job, s.target.cluster, client.ObjectKeyFromObject(s.job)
@@ -78,7 +79,16 @@ func (t *tracker) follow(s *scope) (changed bool) {
 			return a, err
 		},
 	}, poll.Observer[answer]{Changed: matters, Wake: func() { t.wake(key) }})
-	return matters(s.answer, got)
+	if matters(s.answer, got) {
+		s.after(reconcile.Soon)
+	}
+}
+
+// refresh polls at once.
+func (t *tracker) refresh(_ context.Context, s *scope) {
+	if s.target != nil {
+		t.poller.Refresh(*s.target)
+	}
 }
 
 // matters reports whether a decision depends on the difference between the two answers.
@@ -164,9 +174,9 @@ func (t *tracker) outcome(s *scope, r request) jobplan.Command {
 }
 
 // submit submits the job.
-func (t *tracker) submit(s *scope) time.Duration {
+func (t *tracker) submit(_ context.Context, s *scope) {
 	wanted, err := submission(s.job, s.target.job)
-	return t.request(s, requestSubmit, s.in.Submit, func(ctx context.Context, c dashboard.Client) error {
+	t.request(s, requestSubmit, s.in.Submit, func(ctx context.Context, c dashboard.Client) error {
 		if err != nil {
 			return err
 		}
@@ -179,33 +189,32 @@ func (t *tracker) submit(s *scope) time.Duration {
 }
 
 // stop requests that Ray stops the job.
-func (t *tracker) stop(s *scope) time.Duration {
+func (t *tracker) stop(_ context.Context, s *scope) {
 	id := s.target.job
-	return t.request(s, requestStop, s.in.Stop, func(ctx context.Context, c dashboard.Client) error {
+	t.request(s, requestStop, s.in.Stop, func(ctx context.Context, c dashboard.Client) error {
 		_, err := c.StopJob(ctx, id)
 		return err
 	})
 }
 
-// request sends a request to Ray once. After a failure it repeats the request after repeatAfter, and until then returns the
-// remaining wait.
-func (t *tracker) request(s *scope, r request, last jobplan.Command, do func(context.Context, dashboard.Client) error) time.Duration {
+// request sends a request to Ray once. After a failure it repeats the request after repeatAfter.
+func (t *tracker) request(s *scope, r request, last jobplan.Command, do func(context.Context, dashboard.Client) error) {
 	st, ok := t.site(s)
 	if !ok {
-		return 0
+		return
 	}
 	t.point(s)
 	name, key := nameOf(r, s.job.UID), client.ObjectKeyFromObject(s.job)
 	if last.Failed {
 		if wait := repeatAfter - s.now.Sub(last.DoneAt); wait > 0 {
-			return wait
+			s.after(wait)
+			return
 		}
 		t.poller.Forget(*s.target, name)
 	}
 	t.poller.Do(*s.target, name, poll.Command{Timeout: requestTimeout, Wake: func() { t.wake(key) }, Run: func(ctx context.Context) error {
 		return t.dashboards.Call(ctx, st, func(c dashboard.Client) error { return do(ctx, c) })
 	}})
-	return 0
 }
 
 // submission returns the submission for HTTPMode. An error is final: the values in the spec cannot be sent.

@@ -37,7 +37,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &rayv1.RayJob{}, indexSelected, selected); err != nil {
 		return err
 	}
-	if err := mgr.Add(r.poller); err != nil {
+	if err := mgr.Add(r.tracker.poller); err != nil {
 		return err
 	}
 	ours := predicate.NewPredicateFuncs(func(o client.Object) bool {
@@ -62,7 +62,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		WithOptions(reconcile.Limited(o)).
 		Build(r)
 	if err == nil {
-		r.gangs.keeper.Watch(c, owned.Handler{Kind: kind})
+		r.keeper.Watch(c, owned.Handler{Kind: kind})
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func selected(o client.Object) []string {
 // selecting returns the RayJobs whose clusterSelector names the cluster.
 func (r *Reconciler) selecting(ctx context.Context, rc client.Object) []ctrl.Request {
 	var list rayv1.RayJobList
-	err := r.client.List(ctx, &list, client.InNamespace(rc.GetNamespace()), client.MatchingFields{indexSelected: rc.GetName()},
+	err := r.config.Client.List(ctx, &list, client.InNamespace(rc.GetNamespace()), client.MatchingFields{indexSelected: rc.GetName()},
 		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil // the only possible error is a missing index
@@ -99,7 +99,7 @@ func (r *Reconciler) withHead(ctx context.Context, o client.Object) []ctrl.Reque
 		return nil
 	}
 	cluster := client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}
-	return owned.ThroughCluster(ctx, r.client, kind, cluster, func(rc *rayv1.RayCluster) bool {
+	return owned.ThroughCluster(ctx, r.config.Client, kind, cluster, func(rc *rayv1.RayCluster) bool {
 		return rc.Labels[rayv1.LabelJobSubmissionMode] == string(rayv1.SidecarMode)
 	})
 }
