@@ -169,6 +169,9 @@ func TestWhatIsGoneIsNotAskedForAgain(t *testing.T) {
 		s.change = func(c *Config) { live.Reader, c.Live = c.Live, live }
 		s.restart()
 		s.play(onlooker, runsOnRay)
+		if n := live.gets.Load(); n != 1 { // a Job of the same name may exist; a cluster with a new random name cannot
+			t.Errorf("%d reads from the API server before the first objects were made", n)
+		}
 		s.must(s.store.Delete(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}))
 		before := live.gets.Load()
 		for range 20 {

@@ -34,6 +34,9 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 				report.Send(r.config.Recorder, before, report.Done(s.events))
 				return err
 			}
+			if name := after.Status.RayClusterName; name != before.Status.RayClusterName && !s.selects() {
+				r.known.since(s, absent(&rayv1.RayCluster{}), name) // no process has made it: its name is new and random
+			}
 			if after.Status.JobDeploymentStatus != before.Status.JobDeploymentStatus {
 				s.after(reconcile.Soon) // no watch covers the actions of the new state
 			}
