@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: README.md and CONTRIBUTING.md become pages, names of pages become links, and files of the repository are linked where they are browsed."""
+"""Hooks of mkdocs: README.md, CONTRIBUTING.md and CHANGELOG.md become pages, names of pages become links, and files of the repository are linked where they are browsed."""
 
 import posixpath
 import re
@@ -10,7 +10,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = "https://github.com/raygate/raygate/blob/main/"
 # Files at the root of the repository, and the pages that they are.
-AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
+AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 NAMED_PAGE = re.compile(r"(?<![\[`])`((?:docs/)?[a-z-]+\.md|README\.md|CONTRIBUTING\.md)`(?![`\]])")
