@@ -42,9 +42,17 @@ require (
 	k8s.io/cli-runtime v0.37.2
 )
 
-require github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
+require (
+	github.com/coreos/go-oidc v2.5.0+incompatible // indirect
+	github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
+	github.com/pquerna/cachecontrol v0.1.0 // indirect
+	golang.org/x/crypto v0.57.0 // indirect
+)
 
-require sigs.k8s.io/gateway-api v1.6.3
+require (
+	gopkg.in/go-jose/go-jose.v2 v2.6.3
+	sigs.k8s.io/gateway-api v1.6.3
+)
 
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

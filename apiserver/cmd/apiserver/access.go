@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/rest/kube"
 	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
@@ -27,13 +28,20 @@ type access struct {
 	rules      authz.RulesReview // nil with none
 }
 
-func newAccess(o *Options, c *clients, certificates *certificates) *access {
+func newAccess(ctx context.Context, o *Options, c *clients, certificates *certificates) (*access, error) {
 	a := &access{}
 	switch authn.Mode(o.Authentication) {
 	case authn.None:
 		a.identifier, a.authorizer = authn.NewAnyone(), authz.AllowAll{}
 	case authn.Impersonate:
 		a.identifier = proven(o, certificates)
+		if o.issuers != nil {
+			known, err := issuers.New(ctx, o.issuers)
+			if err != nil {
+				return nil, err
+			}
+			a.identifier = authn.NewEither(authn.NewTokens(authn.ReviewJWT(known, known.Ready), nil), a.identifier)
+		}
 		a.addReviews(c.authorization)
 	default:
 		a.identifier = authn.NewTokens(func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
@@ -45,7 +53,7 @@ func newAccess(o *Options, c *clients, certificates *certificates) *access {
 	if o.V1.Enabled && o.V1.Authentication != v1Passthrough {
 		a.addV1(o, c)
 	}
-	return a
+	return a, nil
 }
 
 // addReviews authorizes callers by the access reviews of the API server.
@@ -91,6 +99,9 @@ func (a *access) addV1(o *Options, c *clients) {
 // certificate.
 func proven(o *Options, certificates *certificates) authn.Identifier {
 	var authenticators []authenticator.Request
+	if certificates == nil {
+		return authn.NewProven()
+	}
 	if certificates.proxyCA != nil {
 		list := func(values []string) headerrequest.StringSliceProvider {
 			return headerrequest.StaticStringSlice(values)

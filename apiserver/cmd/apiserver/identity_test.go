@@ -24,6 +24,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
+	"github.com/raygate/raygate/internal/testing/oidcprovider"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -118,6 +120,65 @@ func TestImpersonate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, httpCode := newTLSCaller(t, p, tc.config, tc.header).codes(t.Context(), "default")
+			if code != tc.wantCode || httpCode != tc.wantHTTP {
+				t.Errorf("got %v and %d, want %v and %d", code, httpCode, tc.wantCode, tc.wantHTTP)
+			}
+		})
+	}
+}
+
+// Callers with a token of an identity provider have the rights of its claims, as an impersonated user.
+func TestTokensOfAnIdentityProvider(t *testing.T) {
+	env := shared.Env(t)
+	kube, err := kubernetes.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := metav1.ObjectMeta{Name: "from-provider"}
+	rules := []rbacv1.PolicyRule{{Verbs: []string{"list"}, APIGroups: []string{"ray.io"}, Resources: []string{"rayclusters"}}}
+	if _, err := kube.RbacV1().Roles("default").Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kube.RbacV1().RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: meta.Name},
+		Subjects: []rbacv1.Subject{{Kind: "Group", APIGroup: "rbac.authorization.k8s.io", Name: "ml"}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	serving, provider := newAuthority(t, "serving"), oidcprovider.New(t)
+	f := files{t.TempDir()}
+	config := f.write(t, "authentication.yaml", []byte(provider.Config()))
+	p := startProcess(t, env.Config, authn.Impersonate, f.serving(t, serving), func(o *Options) {
+		o.AuthenticationConfig = config
+		if o.issuers, err = issuers.Load(config); err != nil {
+			t.Fatal(err)
+		}
+	})
+	with := func(changes map[string]any) *tlsCaller {
+		return newTLSCaller(t, p, serving.client(t, serving, ""), map[string]string{"authorization": "Bearer " + provider.Token(t, changes)})
+	}
+	eventually(t, "the keys of the provider", func() bool {
+		code, _ := with(nil).codes(t.Context(), "default")
+		return code != codes.Unavailable
+	})
+	for name, tc := range map[string]struct {
+		caller   *tlsCaller
+		wantCode codes.Code
+		wantHTTP int
+	}{
+		"a member of the group":   {with(nil), codes.OK, 200},
+		"a member of another":     {with(map[string]any{"groups": []string{"sales"}}), codes.PermissionDenied, 403},
+		"a member of nothing":     {with(map[string]any{"groups": nil}), codes.PermissionDenied, 403},
+		"an administrator":        {with(map[string]any{"groups": []string{"system:masters"}}), codes.Unauthenticated, 401},
+		"an expired token":        {with(map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}), codes.Unauthenticated, 401},
+		"a token for others":      {with(map[string]any{"aud": "kubernetes"}), codes.Unauthenticated, 401},
+		"a token of Kubernetes":   {newTLSCaller(t, p, serving.client(t, serving, ""), map[string]string{"authorization": "Bearer " + userToken(t, kube, "from-kubernetes", "list")}), codes.Unauthenticated, 401},
+		"nobody":                  {newTLSCaller(t, p, serving.client(t, serving, ""), nil), codes.Unauthenticated, 401},
+		"one who plays a proxy":   {newTLSCaller(t, p, serving.client(t, serving, ""), map[string]string{"x-remote-user": "ada", "x-remote-group": "ml"}), codes.Unauthenticated, 401},
+		"a member who plays root": {newTLSCaller(t, p, serving.client(t, serving, ""), map[string]string{"authorization": "Bearer " + provider.Token(t, map[string]any{"groups": nil}), "impersonate-group": "ml"}), codes.PermissionDenied, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, httpCode := tc.caller.codes(t.Context(), "default")
 			if code != tc.wantCode || httpCode != tc.wantHTTP {
 				t.Errorf("got %v and %d, want %v and %d", code, httpCode, tc.wantCode, tc.wantHTTP)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 	apivalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/component-base/version"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -30,6 +32,7 @@ type Options struct {
 	Authentication          string
 	InsecureAllowRemoteNone bool
 	ClientCAFile            string
+	AuthenticationConfig    string
 	RequestHeader           RequestHeader
 	Namespaces              []string
 	V1                      V1Options
@@ -63,6 +66,7 @@ type Options struct {
 	// pageTokenKeys are the secrets of tokens: the first seals, all open.
 	pageTokenKeys [][]byte
 	gates         map[validation.Gate]bool
+	issuers       *apiserver.AuthenticationConfiguration // nil without --authentication-config
 	devices       deviceRegistry
 	memory        memory
 }
@@ -99,7 +103,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig file. Without it: the service account of the Pod, else what kubectl would use.")
 	fs.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests per second to the Kubernetes API server; negative means no limit of our own.")
 	fs.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Burst above --kube-api-qps.")
-	fs.StringVar(&o.Authentication, "authentication", o.Authentication, "Whose credentials are used: \"passthrough\" sends the caller's bearer token to Kubernetes, which decides what the caller may do; \"impersonate\" acts as the user whom a client certificate or a trusted proxy names; \"none\" lets everybody act as this process, and listens on loopback only.")
+	fs.StringVar(&o.Authentication, "authentication", o.Authentication, "Whose credentials are used: \"passthrough\" sends the caller's bearer token to Kubernetes, which decides what the caller may do; \"impersonate\" acts as the user whom a client certificate, a trusted proxy or a token of an identity provider names; \"none\" lets everybody act as this process, and listens on loopback only.")
 	fs.BoolVar(&o.InsecureAllowRemoteNone, "insecure-allow-remote-none", o.InsecureAllowRemoteNone, "Let --authentication=none listen beyond loopback. Anyone who reaches the port then has all rights of this process.")
 	fs.StringVar(&o.GRPCAddress, "grpc-address", o.GRPCAddress, "Address of the gRPC server.")
 	fs.StringVar(&o.HTTPAddress, "http-address", o.HTTPAddress, "Address of the REST server; empty switches it off.")
@@ -108,6 +112,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.TLSKeyFile, "tls-private-key-file", o.TLSKeyFile, "PEM private key of --tls-cert-file.")
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs, read again when it changes. With --authentication=impersonate a client certificate that one of them signed names the caller (common name: user, organizations: groups); with passthrough connections without such a certificate are refused.")
+	fs.StringVar(&o.AuthenticationConfig, "authentication-config", o.AuthenticationConfig, "AuthenticationConfiguration of Kubernetes with the issuers whose tokens name callers (OpenID Connect), for --authentication=impersonate. It may be the file of kube-apiserver. Users and groups that begin with system: are refused.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, as in https://example.org or https://*.example.org. With * pages of any site may, if callers need a token; where they need none (--authentication=none or impersonate, --v1-authentication=none), * only means pages of this machine, and only on a gateway that listens on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
@@ -165,6 +170,11 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
 		return fmt.Errorf("reading --feature-gates: %w", err)
 	}
+	if o.AuthenticationConfig != "" {
+		if o.issuers, err = issuers.Load(o.AuthenticationConfig); err != nil {
+			return fmt.Errorf("--authentication-config: %w", err)
+		}
+	}
 	config, err := o.loadConfig()
 	if err != nil {
 		return fmt.Errorf("finding the Kubernetes API server: %w (use --kubeconfig)", err)
@@ -200,8 +210,8 @@ func (o *Options) Validate() error {
 	case authn.Passthrough:
 	case authn.Impersonate:
 		impersonate = true
-		check(o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == "",
-			"--authentication=impersonate goes by certificates: it needs --tls-cert-file, and --client-ca-file or --requestheader-client-ca-file")
+		check(o.AuthenticationConfig == "" && (o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == ""),
+			"--authentication=impersonate needs --authentication-config, or --tls-cert-file with --client-ca-file or --requestheader-client-ca-file")
 	case authn.None:
 		o.checkLocal(check, "--authentication=none anyone who connects has all rights of this process")
 	default:
@@ -210,6 +220,7 @@ func (o *Options) Validate() error {
 	check((o.TLSCertFile == "") != (o.TLSKeyFile == ""), "--tls-cert-file and --tls-private-key-file go together")
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
+	check(o.AuthenticationConfig != "" && !impersonate, "--authentication-config is for --authentication=impersonate")
 	o.validateV1(check)
 	o.Tracing.validate(check)
 	for _, ns := range o.Namespaces {

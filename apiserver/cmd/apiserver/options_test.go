@@ -41,6 +41,8 @@ func TestValidate(t *testing.T) {
 		"impersonate without CA":      {append([]string{"--authentication=impersonate"}, tls...), "--client-ca-file"},
 		"impersonate":                 {append([]string{"--authentication=impersonate", "--client-ca-file=ca"}, tls...), ""},
 		"impersonate by proxy":        {append([]string{"--authentication=impersonate", "--requestheader-client-ca-file=ca"}, tls...), ""},
+		"impersonate by tokens":       {[]string{"--authentication=impersonate", "--authentication-config=x"}, ""},
+		"tokens, but passthrough":     {[]string{"--authentication-config=x"}, "--authentication-config"},
 		"proxy, but passthrough":      {append([]string{"--requestheader-client-ca-file=ca"}, tls...), "--authentication=impersonate"},
 		"client CA without TLS":       {[]string{"--client-ca-file=ca"}, "need --tls-cert-file"},
 		"certificate without key":     {[]string{"--tls-cert-file=c"}, "go together"},

@@ -30,7 +30,7 @@ func (a *app) addREST() error {
 	home := ""
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
-			Mode: authn.Mode(o.Authentication), Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
+			Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
 			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err

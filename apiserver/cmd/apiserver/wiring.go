@@ -107,7 +107,9 @@ func (a *app) connect(ctx context.Context, certificates *certificates) (err erro
 	if a.clients, err = newClients(o.restConfig, authn.Mode(o.Authentication)); err != nil {
 		return err
 	}
-	a.access = newAccess(o, a.clients, certificates)
+	if a.access, err = newAccess(context.WithoutCancel(ctx), o, a.clients, certificates); err != nil {
+		return err
+	}
 	if err := o.addPageTokenSecret(ctx, a.ownCore); err != nil {
 		return err
 	}

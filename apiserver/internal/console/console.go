@@ -8,7 +8,6 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"k8s.io/client-go/rest"
 
-	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	gateway "github.com/raygate/raygate/apiserver/internal/rest"
@@ -20,8 +19,8 @@ const Prefix = "/ui/"
 
 // Options of New. All are required but Rules and the last two.
 type Options struct {
-	// Mode is how callers are identified. With Passthrough there is a login; in the other modes there is nothing to log in with.
-	Mode authn.Mode
+	// Login is whether tokens identify callers. If not, there is nothing to log in with.
+	Login bool
 	// Edge decides on a request before its body is read.
 	Edge *edge.Edge
 	// Table translates the errors that arise here.

@@ -44,7 +44,7 @@ var sharesSession = []string{"/apis/v2/", Prefix}
 func (c *Console) WithSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := takeCookies(r)
-		if c.Mode == authn.Passthrough && token != "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" && r.Header.Get("Authorization") == "" && hasPrefix(r.URL.Path, sharesSession) {
+		if c.Login && token != "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" && r.Header.Get("Authorization") == "" && hasPrefix(r.URL.Path, sharesSession) {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
@@ -58,7 +58,7 @@ func hasPrefix(requested string, prefixes []string) bool {
 
 // getSession returns the identity of the caller. A missing caller is an answer and no error, because the login page calls this as well.
 func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Authorization") == "" && c.Mode == authn.Passthrough {
+	if c.Login && r.Header.Get("Authorization") == "" && (r.TLS == nil || len(r.TLS.PeerCertificates) == 0) {
 		writeJSON(w, c.nobody(""))
 		return
 	}
@@ -72,14 +72,14 @@ func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
 		return
 	}
-	if c.Mode == authn.Passthrough {
+	if c.Login {
 		setCookies(w, r, "") // of a token that has ended
 	}
 	writeJSON(w, c.nobody(st.Message()))
 }
 
 func (c *Console) nobody(why string) session {
-	return session{Login: c.Mode == authn.Passthrough, Message: why, Version: c.Version}
+	return session{Login: c.Login, Message: why, Version: c.Version}
 }
 
 // identify admits the request like any call, and returns its identity.
@@ -90,12 +90,12 @@ func (c *Console) identify(r *http.Request) (session, error) {
 	}
 	visit.Leave()
 	caller := authn.CallerFrom(ctx)
-	return session{Authenticated: true, Login: c.Mode == authn.Passthrough, User: caller.Name(), Groups: caller.Groups(), Version: c.Version}, nil
+	return session{Authenticated: true, Login: c.Login, User: caller.Name(), Groups: caller.Groups(), Version: c.Version}, nil
 }
 
 // login makes a session of a token that Kubernetes accepts.
 func (c *Console) login(w http.ResponseWriter, r *http.Request) {
-	if c.Mode != authn.Passthrough {
+	if !c.Login {
 		c.WriteError(w, errNoLogin)
 		return
 	}

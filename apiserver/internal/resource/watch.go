@@ -118,7 +118,7 @@ func refusal(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return err
 	}
-	for _, verdict := range []error{authn.ErrNoCredentials, authn.ErrBadCredentials, authn.ErrNoIdentity, authn.ErrPrivileged, authn.ErrOwnCredentials} {
+	for _, verdict := range []error{authn.ErrNoCredentials, authn.ErrBadCredentials, authn.ErrNoIdentity, authn.ErrNoLogin, authn.ErrPrivileged, authn.ErrOwnCredentials} {
 		if errors.Is(err, verdict) {
 			return err
 		}

@@ -159,6 +159,7 @@ func StatusRows() []rpcstatus.Row {
 		{Err: authn.ErrBadCredentials, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
 		{Err: authn.ErrBadSecret, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
 		{Err: authn.ErrNoIdentity, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
+		{Err: authn.ErrNoLogin, Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED"},
 		{Err: authn.ErrPrivileged, Code: codes.PermissionDenied, Reason: "FORBIDDEN"},
 		{Err: authn.ErrOwnCredentials, Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", RetryAfter: 10 * time.Second},
 		{Err: store.ErrPageToken, Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", Field: "page_token"},

@@ -42,7 +42,7 @@ metrics:
 gateway:
   enabled: true
   serviceAccount: {name: gateway-account, annotations: {iam: gateway}}
-  authentication: {mode: impersonate, clientCASecretName: client-ca}
+  authentication: {mode: impersonate, clientCASecretName: client-ca, configurationConfigMapName: issuers}
   envFrom: [{secretRef: {name: more}}]
   extraVolumes: [{name: keys, secret: {secretName: keys}}]
   extraVolumeMounts: [{name: keys, mountPath: /keys}]
@@ -74,7 +74,7 @@ func TestPlatformPods(t *testing.T) {
 	}
 	gateway := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver").Spec.Template.Spec
 	args := gateway.Containers[0].Args
-	if !hasVolume(gateway, "keys") || !hasVolume(gateway, "client-ca") || len(gateway.Containers[0].EnvFrom) != 1 || gateway.TopologySpreadConstraints != nil ||
+	if !hasVolume(gateway, "keys") || !hasVolume(gateway, "client-ca") || !hasVolume(gateway, "authentication") || len(gateway.Containers[0].EnvFrom) != 1 || gateway.TopologySpreadConstraints != nil ||
 		gateway.SecurityContext.FSGroup != nil || !slices.Contains(args, "--authentication=impersonate") || !slices.Contains(args, "--client-ca-file=/client-ca/ca.crt") {
 		t.Errorf("the Pod of the gateway is %+v", gateway)
 	}

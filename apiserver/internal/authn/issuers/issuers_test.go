@@ -1,0 +1,163 @@
+package issuers
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/oidcprovider"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "authentication.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// start returns an Identifier that trusts the provider.
+func start(t *testing.T, p *oidcprovider.Provider) (*Issuers, authn.Identifier) {
+	t.Helper()
+	c, err := Load(write(t, p.Config()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, i.Ready), nil), authn.NewProven())
+}
+
+func (i *Issuers) await(t *testing.T) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return i.Ready() == nil, nil })
+	if err != nil {
+		t.Fatal(i.Ready())
+	}
+}
+
+// ask identifies the sender of a token.
+func ask(t *testing.T, identify authn.Identifier, token string) (*authn.Caller, error) {
+	t.Helper()
+	r := &http.Request{Header: http.Header{}}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	id := identify(r)
+	if id.Lookup == nil {
+		return id.Caller, id.Err
+	}
+	return id.Lookup(t.Context())
+}
+
+func TestTokensOfAProvider(t *testing.T) {
+	p, stranger := oidcprovider.New(t), oidcprovider.New(t)
+	i, identify := start(t, p)
+	i.await(t)
+
+	c, err := ask(t, identify, p.Token(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name() != "ada@example.com" || !cmp.Equal(c.Groups(), []string{"ml", user.AllAuthenticated}) && !cmp.Equal(c.Groups(), []string{"ml"}) {
+		t.Errorf("the caller is %s of %v", c.Name(), c.Groups())
+	}
+	if _, err := ask(t, identify, ""); err == nil || !strings.Contains(err.Error(), "identity provider") {
+		t.Errorf("without a token: %v", err)
+	}
+	unsigned := func() string {
+		b := base64.RawURLEncoding
+		return b.EncodeToString([]byte(`{"alg":"none"}`)) + "." + b.EncodeToString(p.Claims(t, nil)) + "."
+	}
+	valid := p.Token(t, nil)
+	for name, token := range map[string]string{
+		"expired":                  p.Token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}),
+		"of the future":            p.Token(t, map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}),
+		"for another audience":     p.Token(t, map[string]any{"aud": "other"}),
+		"of an unverified address": p.Token(t, map[string]any{"email_verified": false}),
+		"without an address":       p.Token(t, map[string]any{"email": nil}),
+		"of another issuer":        stranger.Token(t, nil),
+		"with a foreign signature": stranger.Token(t, map[string]any{"iss": p.URL}),
+		"without a signature":      unsigned(),
+		"with other claims":        strings.Join([]string{strings.Split(valid, ".")[0], base64.RawURLEncoding.EncodeToString(p.Claims(t, map[string]any{"email": "eve@example.com"})), strings.Split(valid, ".")[2]}, "."),
+		"of an administrator":      p.Token(t, map[string]any{"groups": []string{"ml", user.SystemPrivilegedGroup}}),
+		"of a node":                p.Token(t, map[string]any{"email": "system:node:a"}),
+		"not a token":              "abc",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := ask(t, identify, token)
+			if c != nil || !apierrors.IsUnauthorized(err) {
+				t.Fatalf("caller %v, error %v", c, err)
+			}
+			if strings.Contains(err.Error(), token) {
+				t.Errorf("the error has the token: %v", err)
+			}
+		})
+	}
+}
+
+func TestKeysRotate(t *testing.T) {
+	p := oidcprovider.New(t)
+	i, identify := start(t, p)
+	i.await(t)
+	old := p.Token(t, nil)
+	if _, err := ask(t, identify, old); err != nil {
+		t.Fatal(err)
+	}
+	p.Rotate(t)
+	if _, err := ask(t, identify, p.Token(t, nil)); err != nil {
+		t.Errorf("a token by the new key: %v", err)
+	}
+	p.SetAway(true)
+	if _, err := ask(t, identify, p.Token(t, map[string]any{"sub": "2"})); err != nil {
+		t.Errorf("a token by a known key while the provider is away: %v", err)
+	}
+}
+
+// A gateway that starts while the provider is away says so instead of refusing everybody, and accepts callers once the provider is there.
+func TestProviderComesLate(t *testing.T) {
+	p := oidcprovider.New(t)
+	p.SetAway(true)
+	i, identify := start(t, p)
+	token := p.Token(t, nil)
+	if _, err := ask(t, identify, token); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("while the provider is away: %v", err)
+	}
+	p.SetAway(false)
+	i.await(t)
+	if _, err := ask(t, identify, token); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLoadNamesMistakes(t *testing.T) {
+	const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
+	for text, want := range map[string]string{
+		"":     "reading",
+		"a: [": "reading",
+		head:   "it must list issuers under jwt",
+		head + "jwt: [{issuer: {url: 'http://x', audiences: [a]}, claimMappings: {username: {claim: sub}}}]\n":             "prefix",
+		head + "jwt: [{issuer: {url: 'https://x', audiences: []}, claimMappings: {username: {expression: 'claims.('}}}]\n": "audiences",
+		head + "jwt: [{isuer: {}}]\n": `unknown field "jwt[0].isuer"`,
+		"apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: []\n": "not an AuthenticationConfiguration",
+	} {
+		_, err := Load(write(t, text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

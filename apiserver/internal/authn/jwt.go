@@ -1,0 +1,73 @@
+package authn
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// systemPrefix begins the names of users and groups that Kubernetes itself gives out.
+const systemPrefix = "system:"
+
+// ReviewJWT returns a SelfReview that verifies the caller's token itself instead of asking the API server. Tokens that no issuer in a knows, and
+// those of users and groups that Kubernetes itself gives out, are unauthorized. ready returns an error while the keys of the issuers are
+// unknown; then so is the answer.
+func ReviewJWT(a authenticator.Token, ready func() error) SelfReview {
+	return func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
+		answer, ok, err := a.AuthenticateToken(ctx, CallerFrom(ctx).token)
+		switch {
+		case err != nil || !ok:
+			if away := ready(); away != nil {
+				return nil, apierrors.NewServiceUnavailable("the identity provider does not answer: " + away.Error())
+			}
+			return nil, apierrors.NewUnauthorized(refusalOf(err))
+		case ownedByKubernetes(answer.User):
+			return nil, apierrors.NewUnauthorized(fmt.Sprintf("user %q is not accepted: names of users and groups from an identity provider must not begin with %q; change the claim mappings",
+				answer.User.GetName(), systemPrefix))
+		}
+		review := &authenticationv1.SelfSubjectReview{}
+		u := answer.User
+		review.Status.UserInfo = authenticationv1.UserInfo{Username: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: map[string]authenticationv1.ExtraValue{}}
+		for key, values := range u.GetExtra() {
+			review.Status.UserInfo.Extra[key] = values
+		}
+		return review, nil
+	}
+}
+
+// ownedByKubernetes reports whether the user or a group has a name that Kubernetes itself gives out, such as system:masters. The group of all
+// authenticated users adds nothing.
+func ownedByKubernetes(u user.Info) bool {
+	return strings.HasPrefix(u.GetName(), systemPrefix) || slices.ContainsFunc(u.GetGroups(), func(g string) bool {
+		return strings.HasPrefix(g, systemPrefix) && g != user.AllAuthenticated
+	})
+}
+
+// refusalOf returns why a token is refused. The error may be several, one for each issuer; none has the token.
+func refusalOf(err error) string {
+	if err == nil {
+		return "the token is from no issuer that this gateway trusts: log in again"
+	}
+	return "the token is not accepted: " + err.Error()
+}
+
+// NewEither returns the Identifier for callers with bearer tokens or certificates: tokens identifies requests with an Authorization header, proven
+// those without.
+func NewEither(tokens, proven Identifier) Identifier {
+	return func(r *http.Request) Identity {
+		switch {
+		case r.Header.Get("Authorization") != "":
+			return tokens(r)
+		case r.TLS == nil || len(r.TLS.PeerCertificates) == 0:
+			return Identity{Err: ErrNoLogin}
+		}
+		return proven(r)
+	}
+}
