@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 . hack/env.sh
 
 if [ $# = 0 ]; then
-	set -- docs/*.md docs/internals/*.md README.md CONTRIBUTING.md SECURITY.md charts/*/templates/NOTES.txt
+	set -- *.md docs/*.md docs/internals/*.md charts/*/templates/NOTES.txt
 fi
 vale=$(CGO_ENABLED=1 go tool -modfile=hack/tools/vale/go.mod -n vale)
 exec "$vale" --config=hack/vale/vale.ini --output=line "$@"
