@@ -10,11 +10,12 @@ trap 'rm -f "$page"' EXIT
 cat >docs/kinds.md <<'END'
 # Reference of the custom resources
 
-The types in `api/ray/v1`, by `make generate`. `kubectl explain` prints the same texts. [validation.md](validation.md) has the rules,
-[reference.md](reference.md) the API of the gateway.
+This page is generated from the types in `api/ray/v1`. `kubectl explain` prints the same texts. [raycluster.md](raycluster.md), [rayjob.md](rayjob.md) and
+[rayservice.md](rayservice.md) describe the behaviour, [validation.md](validation.md) the rules, and [reference.md](reference.md) the API of the gateway.
 
-**Default** is what the API server stores when the field is left out. What the operator assumes of an unset field is in its description.
+**Default** is the value that the API server stores if the field is omitted. The description of a field names the value that the operator assumes if the field is unset.
 `v1alpha1` has the same kinds and is deprecated.
 END
-# The title is ours, and a page does not need a list of its only package.
-sed '1,/^- \[ray\.io\/v1\]/d' "$page" | sed -e 's/[[:space:]]*$//' | cat -s >>docs/kinds.md
+# The page has its own title. It needs neither a list of its only package, nor the package comment for developers.
+sed '1,/^- \[ray\.io\/v1\]/d' "$page" | sed -e '/^Package v1 /,/^### Resource Types/{/^### Resource Types/!d}' \
+	-e 's/Optional: \\{\\} <br \/>/Optional/g' -e 's/[[:space:]]*$//' | cat -s >>docs/kinds.md

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when a generated file or the formatting differs from what `make generate` and gofmt would write, or when a Go comment has an unclear phrase.
+# Fails when a generated file or the formatting differs from what `make generate` and gofmt would write, or when a Go comment or a document is unclear.
 # The regenerated files are left in place, so that the remedy is to look at them and commit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,6 +35,10 @@ clauses='^\s*// ?(Who|What|Whose|Whoever) [a-z]+ '
 unclear=$(git grep -L '^// Code generated' -- '*.go' ':!proto/gen' | xargs grep -nE -e "$phrases" -e "$clauses" || true)
 if [ -n "$unclear" ]; then
 	printf 'verify: comments in plain English, subject first; rewrite:\n%s\n' "$unclear" >&2
+	exit 1
+fi
+if ! hack/vale.sh; then
+	echo "verify: documents in plain English; rewrite the sentences above" >&2
 	exit 1
 fi
 go tool -modfile=go.tools.mod buf format --diff --exit-code proto

@@ -198,8 +198,8 @@ type RayJobSpec struct {
 	// +optional
 	ClusterSelector map[string]string `json:"clusterSelector,omitempty"`
 
-	// submissionMode says how the job reaches Ray: K8sJobMode (a Kubernetes Job submits it), HTTPMode (the operator
-	// does), InteractiveMode (the user does) or SidecarMode (a container in the head Pod does).
+	// submissionMode is the way in which the job is submitted. K8sJobMode uses a Kubernetes Job, and HTTPMode the
+	// operator. In InteractiveMode the user submits the job. SidecarMode uses a container in the head Pod.
 	// +optional
 	// +kubebuilder:default=K8sJobMode
 	SubmissionMode JobSubmissionMode `json:"submissionMode,omitempty"`

@@ -46,7 +46,7 @@ type TracingOptions struct {
 }
 
 func (o *TracingOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Endpoint, "tracing-endpoint", o.Endpoint, "OpenTelemetry collector (OTLP over gRPC), as in https://collector:4317, or http://collector:4317 without TLS, which host:port also means; empty switches tracing off. Credentials for it are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value,...")
+	fs.StringVar(&o.Endpoint, "tracing-endpoint", o.Endpoint, "OpenTelemetry collector (OTLP over gRPC), for example https://collector:4317, or http://collector:4317 without TLS; host:port also means without TLS. Empty switches tracing off. Credentials are in the environment variable OTEL_EXPORTER_OTLP_HEADERS, as name=value pairs, separated by commas.")
 	fs.StringVar(&o.CAFile, "tracing-ca-file", o.CAFile, "PEM bundle of the CAs of the collector; those of the system if it is empty.")
 	fs.Int32Var(&o.SamplingRatePerMillion, "tracing-sampling-rate-per-million", o.SamplingRatePerMillion, "How many of a million calls are traced. A trace that a caller sends is linked and does not decide.")
 }

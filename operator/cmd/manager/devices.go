@@ -61,12 +61,12 @@ type DeviceOptions struct {
 }
 
 func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&d.Registry, "device-registry", d.Registry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator. With webhooks, Pods that ask for them are completed and held to quotas. The file is read again when it changes. Unset: off.")
-	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Hold Pods to limits.<resource> of ResourceQuotas for resources of --device-registry.")
-	fs.StringVar(&d.QuotaConsistency, "device-quota-consistency", d.QuotaConsistency, "Relaxed: each replica knows what it has admitted, so that several may admit too much at the same moment, which device_quota_exceeded tells. Strict: they share it in ConfigMaps in the namespace of the operator, with one write for each Pod with devices.")
-	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "Start Ray with --num-gpus=0 in Pods that ask for no device, with --device-registry: images that see all cards of their node would have them counted.")
-	fs.BoolVar(&d.Labels, "device-ray-labels", d.Labels, "Start Ray with labels that say of the devices of --device-registry what family they are of and how large, in clusters whose rayVersion is 2.49 or later.")
-	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store in RayClusters with autoscaling what the autoscaler has to know of devices of --device-registry and can read nowhere else, in rayStartParams or resources of groups, as the field manager raygate-devices. false removes what is stored.")
+	fs.StringVar(&d.Registry, "device-registry", d.Registry, "File with families of shared accelerators, or \"shipped\" for the built-in registry. With webhooks, the operator completes Pods that request such devices and enforces quotas. It reloads a changed file. Unset: off.")
+	fs.BoolVar(&d.Quota, "device-quota", d.Quota, "Enforce limits.<resource> of ResourceQuotas for the resources of --device-registry.")
+	fs.StringVar(&d.QuotaConsistency, "device-quota-consistency", d.QuotaConsistency, "Relaxed: each replica counts its own admissions, so replicas can admit too much at the same moment; device_quota_exceeded reports it. Strict: replicas share the counts in ConfigMaps in the namespace of the operator, with one write for each Pod with devices.")
+	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "With --device-registry, start Ray with --num-gpus=0 in Pods that request no device. Otherwise an image that sees all cards of its node counts them.")
+	fs.BoolVar(&d.Labels, "device-ray-labels", d.Labels, "Start Ray with labels for the family and the size of the devices of --device-registry. Needs rayVersion 2.49 or later.")
+	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store the devices of worker groups in rayStartParams or resources of RayClusters with autoscaling, because the autoscaler cannot read --device-registry. The field manager is raygate-devices. false removes the stored values.")
 }
 
 // fill sets the options of the Pod builders.

@@ -93,7 +93,7 @@ func flagTable() []string {
 	}
 	lines := []string{"| Flag | Old name | In the file | Default | Effect |", "|---|---|---|---|---|"}
 	allFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Deprecated != "" {
+		if f.Deprecated != "" || strings.HasPrefix(f.Usage, "[Alpha] ") { // those of Kubernetes' own logging
 			return
 		}
 		usage, _, _ := strings.Cut(f.Usage, "\n") // the gates have a table of their own
@@ -117,12 +117,12 @@ func oldFlagTable() []string {
 
 // fileOnly is what the fields do that no flag sets.
 var fileOnly = map[string]string{
-	"headSidecarContainers":        "containers that are added to each head Pod",
-	"workerSidecarContainers":      "containers that are added to each worker Pod",
-	"defaultContainerEnvs":         "environment variables of Ray containers; a variable of the user wins",
-	"defaultPodAnnotations":        "annotations of Pods; an annotation of the user wins",
-	"defaultPodLabels":             "labels of Pods; a label of the user wins",
-	"deleteRayJobAfterJobFinishes": "delete the RayJob itself when it is over and its cluster shut down",
+	"headSidecarContainers":        "containers to add to each head Pod",
+	"workerSidecarContainers":      "containers to add to each worker Pod",
+	"defaultContainerEnvs":         "environment variables of Ray containers; a variable in the spec wins",
+	"defaultPodAnnotations":        "annotations of Pods; an annotation in the spec wins",
+	"defaultPodLabels":             "labels of Pods; a label in the spec wins",
+	"deleteRayJobAfterJobFinishes": "delete the RayJob after it has ended and its cluster is deleted",
 }
 
 func fieldTable() []string {

@@ -48,9 +48,9 @@ func newLogOptions() LogOptions {
 
 func (o *LogOptions) addFlags(fs *pflag.FlagSet) {
 	logsapi.AddFlags(o.Standard, fs)
-	fs.StringVar(&o.stdoutEncoder, "log-stdout-encoder", "", `How log lines look: "json" is the same as --logging-format=json, "console" the same as --logging-format=text.`)
-	fs.StringVar(&o.File, "log-file-path", "", "Write the log to this file as well. It is rotated at 500 MB; 10 old files are kept for 30 days.")
-	fs.StringVar(&o.FileEncoder, "log-file-encoder", o.FileEncoder, `How lines of the log file look: "json" or "console".`)
+	fs.StringVar(&o.stdoutEncoder, "log-stdout-encoder", "", `Format of the log: "json" equals --logging-format=json, "console" equals --logging-format=text.`)
+	fs.StringVar(&o.File, "log-file-path", "", "File that gets a copy of the log. It is rotated at 500 MB; 10 old files are kept for 30 days.")
+	fs.StringVar(&o.FileEncoder, "log-file-encoder", o.FileEncoder, `Format of the log file: "json" or "console".`)
 
 	deprecated := func(name, instead string) { _ = fs.MarkDeprecated(name, instead) } // fails for unknown names only
 	fs.StringVar(&o.zapLevel, "zap-log-level", "", "Verbosity: debug, info, error, panic, or a whole number above 0.")

@@ -48,15 +48,15 @@ func newWebhookOptions() WebhookOptions {
 func (w *WebhookOptions) addFlags(fs *pflag.FlagSet, enabled *bool) {
 	fs.BoolVar(enabled, "enable-webhooks", *enabled, "Serve the admission and conversion webhooks. Unset: the environment variable ENABLE_WEBHOOKS, which must be exactly true.")
 	fs.IntVar(&w.Port, "webhook-port", w.Port, "Port of the webhooks.")
-	fs.StringVar(&w.CertDir, "webhook-cert-dir", w.CertDir, "Folder with tls.crt and tls.key of the webhooks. A change of the files is noticed.")
-	fs.StringVar(&w.Stage, "webhook-stage", w.Stage, "What becomes of objects that break a rule: Enforce refuses them, Warn lets them pass with a warning, Audit in silence, but for metrics and the audit log.")
-	fs.BoolVar(&w.SelfManaged, "webhook-self-managed-certs", w.SelfManaged, "Make and renew the certificate of the webhooks in the Secret that is mounted at --webhook-cert-dir, and tell the API server about it. Unset: cert-manager or somebody else does.")
+	fs.StringVar(&w.CertDir, "webhook-cert-dir", w.CertDir, "Folder with tls.crt and tls.key of the webhooks. Changed files are reloaded.")
+	fs.StringVar(&w.Stage, "webhook-stage", w.Stage, "Response to an object that breaks a rule. Enforce: refuse it. Warn: admit it with a warning. Audit: admit it, and report the rule in metrics and the audit log only.")
+	fs.BoolVar(&w.SelfManaged, "webhook-self-managed-certs", w.SelfManaged, "Create and renew the certificate of the webhooks in the Secret that is mounted at --webhook-cert-dir, and write the CA into the webhook configurations and CRDs. Unset: cert-manager or an administrator does this.")
 	fs.StringVar(&w.Namespace, "webhook-namespace", w.Namespace, "Namespace of the Service and the Secret of the webhooks. Unset: the namespace of the Pod.")
-	fs.BoolVar(&w.RefuseGroupRemoval, "webhook-refuse-group-removal", w.RefuseGroupRemoval, "Refuse to take a worker group out of a RayCluster whose Pods would stay behind, instead of warning (RC-552).")
+	fs.BoolVar(&w.RefuseGroupRemoval, "webhook-refuse-group-removal", w.RefuseGroupRemoval, "Refuse the removal of a worker group whose Pods would stay, in place of a warning (RC-552).")
 	fs.StringVar(&w.Service, "webhook-service", w.Service, "Service of the webhooks.")
 	fs.StringVar(&w.Secret, "webhook-secret", w.Secret, "Secret with the certificate of the webhooks.")
-	fs.StringVar(&w.ValidatingConfiguration, "webhook-validating-configuration", w.ValidatingConfiguration, "ValidatingWebhookConfiguration to keep the CA in.")
-	fs.StringVar(&w.MutatingConfiguration, "webhook-mutating-configuration", w.MutatingConfiguration, "MutatingWebhookConfiguration to keep the CA in.")
+	fs.StringVar(&w.ValidatingConfiguration, "webhook-validating-configuration", w.ValidatingConfiguration, "ValidatingWebhookConfiguration that gets the CA.")
+	fs.StringVar(&w.MutatingConfiguration, "webhook-mutating-configuration", w.MutatingConfiguration, "MutatingWebhookConfiguration that gets the CA.")
 }
 
 // complete reads the namespace of the Pod if SelfManaged needs it.

@@ -27,8 +27,8 @@ type ShardOptions struct {
 }
 
 func (s *ShardOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&s.LabelSelector, "watch-label-selector", s.LabelSelector, "Label selector of the Ray objects to look at, as in shard=a. Objects made from a Ray object have its labels. Unset: all.")
-	fs.StringVar(&s.LeaseName, "leader-election-name", s.LeaseName, "Name of the Lease. Operators that work side by side in one namespace need different ones. Unset: "+leaseName+", with a suffix made from --watch-label-selector if that is set.")
+	fs.StringVar(&s.LabelSelector, "watch-label-selector", s.LabelSelector, "Label selector of the Ray objects to watch, for example shard=a. Objects that are created from a Ray object have its labels. Unset: all.")
+	fs.StringVar(&s.LeaseName, "leader-election-name", s.LeaseName, "Name of the Lease. Several operators in one namespace need different names. Unset: "+leaseName+", with a suffix made from --watch-label-selector if that is set.")
 }
 
 // complete parses the selector and derives the name of the Lease.

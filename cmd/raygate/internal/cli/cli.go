@@ -63,17 +63,18 @@ func newRoot() *cobra.Command {
 		Use:   "raygate",
 		Short: "Ray clusters, jobs and services on Kubernetes, from the command line",
 		Long: `raygate works with RayCluster, RayJob, RayService and RayCronJob objects through the
-gateway of raygate, with your rights in Kubernetes, and checks them in files without one.
+gateway, with your rights in Kubernetes. It also checks these objects in files, without a
+gateway.
 
-Where the gateway is, is said by --server, $RAYGATE_SERVER or, for a local cluster, its
-settings file (. .local/env). Who you are, by --token, $RAYGATE_TOKEN or a kubeconfig.
+--server or $RAYGATE_SERVER sets the address of the gateway. A local cluster has a settings
+file for it (. .local/env). --token, $RAYGATE_TOKEN or a kubeconfig identifies you.
 
-Exit code: 0 done, 1 refused or failed, 2 wrong use or unreadable input, 3 not in time,
-4 cannot happen any more, 130 interrupted.`,
+Exit code: 0 done, 1 refused or failed, 2 wrong use or unreadable input, 3 timeout,
+4 the wanted state cannot be reached any more, 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddGroup(&cobra.Group{ID: "gateway", Title: "Commands that talk to a gateway:"}, &cobra.Group{ID: "local", Title: "Commands that need none:"})
+	root.AddGroup(&cobra.Group{ID: "gateway", Title: "Commands that use a gateway:"}, &cobra.Group{ID: "local", Title: "Commands without a gateway:"})
 	for _, cmd := range verb.All(os.Getenv) {
 		cmd.GroupID = "gateway"
 		root.AddCommand(cmd)

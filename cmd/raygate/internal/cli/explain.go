@@ -23,16 +23,16 @@ func newExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain -f FILE...",
 		Short: "Show what device admission makes of Pods that ask for shared accelerators",
-		Long: `Show what device admission makes of the Pods in YAML or JSON files, without a cluster: what
-it adds and why, what the devices are and what they count as in Ray, what they take of
-quotas, and why a Pod is refused.
+		Long: `Show the effect of device admission on the Pods in YAML or JSON files, without a cluster.
+The report contains additions with their reasons, the devices, their count in Ray, their
+use of quotas, and the reason of a refusal.
 
-Files may hold Pods and Ray objects, of which every template is a Pod. Each ResourceQuota
-among them is compared with what one Pod takes, as if nothing else were in use; its scopes
-are not looked at. Pods that the label devices.ray.io/webhook of theirs, or of a Namespace
-among the files, leaves as they are are named.
+Files can contain Pods, and Ray objects, whose templates count as Pods. Each ResourceQuota
+in the files is compared with one Pod, as if nothing else were in use. Scopes of quotas
+are ignored. The report also lists Pods that device admission skips because of the label
+devices.ray.io/webhook on the Pod or its Namespace.
 
-Exit code: 0 every Pod passes, 1 one is refused or does not fit a quota, 2 wrong use or
+Exit code: 0 every Pod passes, 1 a Pod is refused or does not fit a quota, 2 wrong use or
 unreadable input.`,
 		Example: `  # A Pod, by the registry that comes with the operator
   raygate explain -f pod.yaml
@@ -49,7 +49,7 @@ unreadable input.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories; - is standard input")
-	f.StringVarP(&o.output, "output", "o", "text", "form of the report: text or json")
+	f.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
 	o.registry.add(f)
 	return cmd
 }

@@ -32,19 +32,21 @@ func newMigrateCheck() *cobra.Command {
 	o := &migrateOptions{}
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say what raygate would find on a cluster with KubeRay",
-		Long: `Look at a Kubernetes cluster on which KubeRay runs, with the rights of your kubeconfig,
-and say what raygate would find there. Nothing is written: it gets and lists objects, and
-asks access reviews, which are not stored.
+		Short: "Check a cluster with KubeRay for problems with raygate",
+		Long: `Check a Kubernetes cluster with KubeRay, with the rights of your kubeconfig, and report
+problems with raygate. Nothing is written: the command reads objects, and sends access
+reviews, which are not stored.
 
-It reports the versions of the CRDs and who owns them; every RayCluster, RayJob, RayService
-and RayCronJob that today's rules warn about or refuse, with the field, the rule and the
-remedy; the flags, the environment and the configuration file of the running operator and
-what they are called here; rights that the operator would lack; and what KubeRay would
-not know if you went back.
+The report contains:
 
-An error has to be mended before: raygate would not start, or would not act on the object.
-A warning works, but perhaps not as meant.
+* the versions and owners of the CRDs,
+* Ray objects that the rules warn about or refuse, with field, rule and remedy,
+* flags, environment and configuration file of the operator, with their names in raygate,
+* rights that the operator would lack,
+* fields that KubeRay does not know, for the way back.
+
+Correct an error first: raygate would not start, or would ignore the object. An object
+with a warning works, but perhaps in another way than you expect.
 
 Exit code: 0 no errors, 1 errors, 2 wrong use or a cluster that cannot be read.`,
 		Example: `  # The cluster of the current context
@@ -53,7 +55,7 @@ Exit code: 0 no errors, 1 errors, 2 wrong use or a cluster that cannot be read.`
   # For a program, about two namespaces
   raygate migrate check -o json --namespaces research,production
 
-  # Where the operator is not where KubeRay's chart puts it
+  # For an operator with another name than in KubeRay's chart
   raygate migrate check --operator ray/operator --service-account ray/operator`,
 		Args: cobra.NoArgs,
 		RunE: o.run,
@@ -61,10 +63,10 @@ Exit code: 0 no errors, 1 errors, 2 wrong use or a cluster that cannot be read.`
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default as for kubectl)")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig (default the current one)")
-	f.StringVarP(&o.output, "output", "o", "text", "form of the report: text or json")
-	f.StringVar(&o.Operator, "operator", "", "Deployment of the running operator, as NAMESPACE/NAME (default what looks like KubeRay's)")
-	f.StringVar(&o.ServiceAccount, "service-account", "", "whose rights to check, as NAMESPACE/NAME (default that of raygate, or else of the running operator)")
-	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "namespaces whose objects to look at (default all)")
+	f.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	f.StringVar(&o.Operator, "operator", "", "Deployment of the running operator, as NAMESPACE/NAME (default a Deployment that looks like KubeRay's)")
+	f.StringVar(&o.ServiceAccount, "service-account", "", "service account whose rights to check, as NAMESPACE/NAME (default that of raygate, otherwise of the running operator)")
+	f.StringSliceVar(&o.Namespaces, "namespaces", nil, "namespaces to check (default all)")
 	return cmd
 }
 

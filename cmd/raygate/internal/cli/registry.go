@@ -26,7 +26,7 @@ type registryFlag struct {
 }
 
 func (r *registryFlag) add(f *pflag.FlagSet) {
-	f.StringVar(&r.source, registryName, shippedRegistry, "file with families of shared accelerators, as the operator's flag of this name has it; shipped is the one that comes with the operator, none is none")
+	f.StringVar(&r.source, registryName, shippedRegistry, "file with families of shared accelerators, in the format of the operator's flag; shipped: the built-in registry; none: no registry")
 }
 
 // read returns nil for none.

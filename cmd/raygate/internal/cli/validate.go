@@ -31,30 +31,29 @@ func newValidate() *cobra.Command {
 		Short: "Check Ray objects in files",
 		Long: `Check Ray objects in YAML or JSON files, without a cluster.
 
-Each object is decoded strictly (misspelt and repeated fields are errors), gets the
-defaults that the API server would fill in, and is checked by the rules that the operator,
-the webhook and the gateway apply. All problems are reported at once, each with its line,
-the path of the field, what would be right, and the id of the rule, which
-docs/validation.md lists. A field that is missing is reported at the line of the object
-that lacks it.
+Each object is decoded strictly: misspelt and duplicate fields are errors. It gets the
+defaults of the API server, and is checked by the rules of operator, webhook and gateway.
+All problems are reported at once, each with its line, the path of the field, the remedy,
+and the id of the rule (docs/validation.md). A missing field is reported at the line of
+its object.
 
-Pods that ask for shared accelerators are planned as device admission would: those that it
-refuses are named. That is an error with --device-registry, which says that the cluster has
-device admission with this registry, and gives its warnings too; otherwise it is a warning.
+The report also lists Pods that device admission would refuse. This is an error with
+--device-registry, and otherwise a warning. With the flag, warnings of device admission
+are also reported.
 
-Files may hold several documents and lists. Objects that are not of Ray are skipped.
+Files can contain several documents and lists. Other objects are skipped.
 
-Exit code: 0 no errors, 1 errors, 2 input that cannot be read or is no YAML or JSON.`,
+Exit code: 0 no errors, 1 errors, 2 unreadable input, or neither YAML nor JSON.`,
 		Example: `  # One file
   raygate validate -f cluster.yaml
 
   # All .yaml, .yml and .json files below a directory
   raygate validate -f manifests/
 
-  # What a tool prints
+  # The output of a tool
   helm template my-chart | raygate validate -f -
 
-  # For a program, in a pipeline that tolerates no warnings
+  # For a program, with warnings as errors
   raygate validate -f cluster.yaml -o json --warnings-as-errors
 
   # For an operator that runs with a feature gate
@@ -70,11 +69,11 @@ Exit code: 0 no errors, 1 errors, 2 input that cannot be read or is no YAML or J
 	}
 	f := cmd.Flags()
 	f.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories to check; - is standard input")
-	f.StringVarP(&o.output, "output", "o", "text", "form of the report: text or json")
-	f.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "let warnings decide about the exit code too")
-	f.StringSliceVar(&o.featureGates, "feature-gates", nil, "feature gates of the operator that differ from its defaults, as in RayClusterMTLS=true")
+	f.StringVarP(&o.output, "output", "o", "text", "output format: text or json")
+	f.BoolVar(&o.warningsAsErrors, "warnings-as-errors", false, "exit with code 1 for warnings, too")
+	f.StringSliceVar(&o.featureGates, "feature-gates", nil, "feature gates of the operator that differ from its defaults, for example RayClusterMTLS=true")
 	o.registry.add(f)
-	f.BoolVar(&o.facts, "device-autoscaler-facts", false, "the operator runs with this flag, so that autoscalers know what they cannot see")
+	f.BoolVar(&o.facts, "device-autoscaler-facts", false, "the operator runs with this flag")
 	return cmd
 }
 

@@ -39,19 +39,19 @@ type Flags struct {
 
 // Add registers the flags.
 func (f *Flags) Add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.Server, "server", "", "address of the gateway's gRPC port: HOST[:PORT], with https:// or http:// in front if need be (default $"+raygate.EnvServer+", $"+raygate.EnvLocalServer+" or "+LocalServer+")")
-	fs.StringVar(&f.Token, "token", "", "bearer token that Kubernetes accepts (default $"+raygate.EnvToken+"); $"+raygate.EnvToken+" keeps it out of the list of processes")
+	fs.StringVar(&f.Server, "server", "", "address of the gateway's gRPC port: HOST[:PORT], optionally with https:// or http:// (default $"+raygate.EnvServer+", $"+raygate.EnvLocalServer+" or "+LocalServer+")")
+	fs.StringVar(&f.Token, "token", "", "bearer token that Kubernetes accepts (default $"+raygate.EnvToken+"); a flag is visible in the list of processes, $"+raygate.EnvToken+" is not")
 	fs.StringVar(&f.TokenFile, "token-file", "", "file with the bearer token (default $"+raygate.EnvTokenFile+")")
-	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig whose user calls and whose namespace is meant (default as for kubectl)")
+	fs.StringVar(&f.Kubeconfig, "kubeconfig", "", "kubeconfig with the user and the namespace (default as for kubectl)")
 	fs.StringVar(&f.Context, "context", "", "context of the kubeconfig (default the current one)")
 	fs.StringVar(&f.CertificateAuthority, "certificate-authority", "", "file with the certificates to trust (default $"+raygate.EnvCertificateAuthority+" or those of the system)")
 	fs.StringVar(&f.TLSServerName, "tls-server-name", "", "name that the gateway's certificate must have (default the host of --server)")
 	fs.StringVar(&f.ClientCertificate, "client-certificate", "", "file with a client certificate, for gateways that ask for one (default that of the kubeconfig)")
 	fs.StringVar(&f.ClientKey, "client-key", "", "file with the key of the client certificate")
-	fs.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "do not check the gateway's certificate: whoever sits in between gets the token")
-	fs.BoolVar(&f.PlaintextToken, "insecure-plaintext-token", false, "send the token over http:// beyond this machine")
+	fs.BoolVar(&f.Insecure, "insecure-skip-tls-verify", false, "do not check the gateway's certificate; an attacker in between gets the token")
+	fs.BoolVar(&f.PlaintextToken, "insecure-plaintext-token", false, "send the token over http:// to another machine")
 	fs.StringVarP(&f.Namespace, "namespace", "n", "", "namespace (default that of the kubeconfig's context, or default)")
-	fs.DurationVar(&f.RequestTimeout, "request-timeout", 30*time.Second, "how long a single call may take, attempts included; 0 is without limit. Waiting, watching and logs are not bounded by it")
+	fs.DurationVar(&f.RequestTimeout, "request-timeout", 30*time.Second, "timeout of a single call, retries included; 0: no limit. It does not apply to wait, watch and logs")
 }
 
 // NamespaceOrDefault returns the namespace that is meant.

@@ -48,8 +48,8 @@ type Flags struct {
 
 // Add registers the flags of a command that prints objects.
 func (f *Flags) Add(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.Form, "output", "o", Table, "form of the output: "+strings.Join(Forms, ", "))
-	fs.BoolVar(&f.NoHeaders, "no-headers", false, "leave out the headers of tables")
+	fs.StringVarP(&f.Form, "output", "o", Table, "output format: "+strings.Join(Forms, ", "))
+	fs.BoolVar(&f.NoHeaders, "no-headers", false, "omit the headers of tables")
 }
 
 // Check refuses forms that there are not.

@@ -31,16 +31,16 @@ func newDiagnose(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose (TYPE NAME | TYPE/NAME)",
 		Short: "Say why an object is not ready, and what to do",
-		Long: `Say why an object is not ready, the most decisive reason first, and what to do about it.
+		Long: `Show why an object is not ready, the most important reason first, with a remedy for each.
 
-Of a job or a service it is also said what keeps its clusters from being ready, of a
-service what Ray Serve says about its applications, and what an upgrade waits for.`,
+For a job or a service, the diagnosis includes its clusters. For a service, it includes
+the state of its applications in Ray Serve, and the progress of an upgrade.`,
 		Example: `  raygate diagnose raycluster/demo
   raygate diagnose job train
   raygate diagnose rayservice chat -o json`,
 		RunE: run(flags, d.run),
 	}
-	cmd.Flags().StringVarP(&d.output.Form, "output", "o", "", "form of the output: json or yaml (default text)")
+	cmd.Flags().StringVarP(&d.output.Form, "output", "o", "", "output format: json or yaml (default text)")
 	cmd.ValidArgsFunction = completeObjects(flags, true)
 	return cmd
 }

@@ -24,9 +24,9 @@ type selection struct {
 
 func (s *selection) addSelection(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVarP(&s.selector, "selector", "l", "", "labels that the objects have, as in team=a,tier!=web")
-	f.StringVar(&s.filter, "filter", "", `what else is true of the objects, as in 'status.state = "ready" AND status.readyWorkerReplicas > 3'`)
-	f.BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "objects of all namespaces")
+	f.StringVarP(&s.selector, "selector", "l", "", "label selector, for example team=a,tier!=web")
+	f.StringVar(&s.filter, "filter", "", `filter expression, for example 'status.state = "ready" AND status.readyWorkerReplicas > 3'`)
+	f.BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "all namespaces")
 }
 
 func (s *selection) given() bool { return s.selector != "" || s.filter != "" }
@@ -43,24 +43,24 @@ func newGet(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get (TYPE[,TYPE...] [NAME...] | TYPE/NAME...)",
 		Short: "Show objects",
-		Long: `Show objects: those that are named, or all of a type in a namespace.
+		Long: `Show the named objects, or all objects of a type in a namespace.
 
 Types are rayclusters, rayjobs, rayservices and raycronjobs, also in the singular and
 without "ray", and "all" for all of them.`,
 		Example: `  # The clusters of the namespace, with more columns
   raygate get clusters -o wide
 
-  # One job, as it could be applied
+  # One job, in a form that can be applied
   raygate get rayjob/train -o yaml
 
-  # What is not ready, in all namespaces
+  # Clusters that are not ready, in all namespaces
   raygate get clusters -A --filter 'NOT status.state = "ready"'`,
 		RunE: run(flags, g.run),
 	}
 	g.output.Add(cmd.Flags())
 	g.addSelection(cmd)
-	cmd.Flags().StringVar(&g.orderBy, "order-by", "", "name, createTime or state, each with ' desc' behind it to turn it round (default by namespace and name)")
-	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "go on with the changes, as the command watch does")
+	cmd.Flags().StringVar(&g.orderBy, "order-by", "", "name, createTime or state, with the suffix ' desc' for descending order (default by namespace and name)")
+	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "then show changes, like the command watch")
 	cmd.ValidArgsFunction = completeObjects(flags, false)
 	return cmd
 }

@@ -27,11 +27,12 @@ func newLogs(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs (JOB | rayjob/JOB | --cluster CLUSTER SUBMISSION)",
 		Short: "Print the log of a job",
-		Long: `Print what a job writes, as it is written: the log of the present attempt of a RayJob, or
-of a job that was submitted to a running cluster.
+		Long: `Print the log of a job: of the current attempt of a RayJob, or of a job that was submitted
+to a running cluster.
 
-With -f a job that has not started yet is waited for, and the log is followed until the
-job has ended, through all attempts that are made at it. A connection that breaks is made again, and the log goes on where it was.`,
+With -f the command waits for the start of the job, and follows the log through all
+attempts until the job has ended. It reconnects after errors, and continues at the same
+place.`,
 		Example: `  raygate logs -f train
   raygate logs train --tail 100
   raygate logs train --source submitter
@@ -40,10 +41,10 @@ job has ended, through all attempts that are made at it. A connection that break
 		RunE: run(flags, c.run),
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&c.follow, "follow", "f", false, "go on until the job has ended")
-	f.Int32Var(&c.tail, "tail", -1, "begin with so many last lines; -1 is all")
-	f.StringVar(&c.source, "source", "driver", "driver: what the entrypoint writes; submitter: what the Pod writes that hands the job to Ray")
-	f.StringVar(&c.cluster, "cluster", "", "the cluster that the job was submitted to; without it the job is a RayJob")
+	f.BoolVarP(&c.follow, "follow", "f", false, "follow the log until the job has ended")
+	f.Int32Var(&c.tail, "tail", -1, "number of lines from the end; -1: all")
+	f.StringVar(&c.source, "source", "driver", "driver: output of the entrypoint; submitter: output of the Pod that submits the job to Ray")
+	f.StringVar(&c.cluster, "cluster", "", "cluster of a submitted job; without it the job is a RayJob")
 	cmd.ValidArgsFunction = completeJobs(flags)
 	return cmd
 }

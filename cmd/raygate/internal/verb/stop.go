@@ -21,7 +21,7 @@ func newStop(flags *connect.Flags) *cobra.Command {
 		Use:   "stop (JOB... | rayjob/JOB... | --cluster CLUSTER SUBMISSION...)",
 		Short: "Stop jobs; the objects stay",
 		Long: `Ask Ray to stop the jobs of RayJobs, or jobs that were submitted to a running cluster.
-The RayJob stays, and ends as one that was stopped.`,
+The RayJob stays, with the state of a stopped job.`,
 		Example: `  raygate stop train
   raygate stop --cluster demo raysubmit_4f3a`,
 		Args: cobra.MinimumNArgs(1),
@@ -43,7 +43,7 @@ The RayJob stays, and ends as one that was stopped.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&cluster, "cluster", "", "the cluster that the jobs were submitted to; without it they are RayJobs")
+	cmd.Flags().StringVar(&cluster, "cluster", "", "cluster of submitted jobs; without it the jobs are RayJobs")
 	cmd.ValidArgsFunction = completeJobs(flags)
 	return cmd
 }
@@ -67,7 +67,7 @@ func newTrigger(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "trigger (CRONJOB | raycronjob/CRONJOB)",
 		Short:   "Run a cron job now",
-		Long:    `Create one RayJob of a cron job now, as its schedule would; also when it is suspended. At most one is created in a minute.`,
+		Long:    `Create a RayJob of a cron job now, also if the cron job is suspended. At most one is created in a minute.`,
 		Example: `  raygate trigger nightly`,
 		Args:    cobra.ExactArgs(1),
 		RunE: run(flags, func(ctx context.Context, s *session, args []string) error {

@@ -48,33 +48,33 @@ func newSubmit(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit [flags] -- COMMAND",
 		Short: "Run a command as a job, print its log, and end as it ends",
-		Long: `Run a command as a Ray job: on a running cluster, or as a RayJob with a cluster of its
-own, which goes when the job has ended. The log is followed; what happens before and
-after it is said on standard error.
+		Long: `Run a command as a Ray job on a running cluster, or as a RayJob with a new cluster, which
+is deleted after the job. The command prints the job's log to standard output, and
+progress to standard error.
 
-A single word behind -- is a shell command; several are a program and its arguments.
+A single word after -- is a shell command; several words are a program and its arguments.
 
-Ctrl-C asks whether to stop the job, and leaves it running otherwise; without a terminal
-it says how to stop it, or stops it with --stop-on-interrupt.
+Ctrl-C asks whether to stop the job; if not, the job keeps running. Without a terminal it
+prints the command that stops the job, or stops the job with --stop-on-interrupt.
 
-Exit code: that of the command; 1 if the job failed and its exit code is not known, 125 if
-it did not run or it is not known how it ended, 130 interrupted, 2 wrong use.`,
+The exit code is that of the command. Other codes: 1 the job failed with an unknown code,
+125 it did not run or its result is unknown, 130 interrupted, 2 wrong use.`,
 		Example: `  # On a running cluster
   raygate submit --cluster demo -- python train.py --epochs 3
 
-  # With a cluster of its own: two workers with a GPU each
+  # With a new cluster: two workers with a GPU each
   raygate submit --workers 2 --worker-gpu 1 --image my/image:1 -- python train.py
 
-  # As a manifest, to be kept
+  # As a manifest
   raygate submit --name train --dry-run=client -o yaml -- 'python prepare.py && python train.py'`,
 		Args: onlyBehindDashes,
 		RunE: run(flags, c.run),
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.cluster, "cluster", "", "running cluster to submit to; without it the job gets a cluster of its own")
-	f.StringVar(&c.Name, "name", "", "name of the RayJob, or id of the submission (default one that is made up)")
+	f.StringVar(&c.cluster, "cluster", "", "running cluster to submit to; without it the job gets a new cluster")
+	f.StringVar(&c.Name, "name", "", "name of the RayJob, or id of the submission (default a generated name)")
 	f.StringToStringVar(&c.Env, "env", nil, "environment variables of the job, as NAME=VALUE")
-	f.StringToStringVar(&c.Metadata, "metadata", nil, "what Ray keeps with the job, as NAME=VALUE")
+	f.StringToStringVar(&c.Metadata, "metadata", nil, "metadata of the job in Ray, as NAME=VALUE")
 	f.StringVar(&c.WorkingDir, "working-dir", "", "URI of an archive that Ray fetches as the working directory")
 	f.StringVar(&c.runtimeEnvFile, "runtime-env", "", "file with the runtime environment, as YAML")
 	f.Float32Var(&c.CPUs, "entrypoint-cpus", 0, "CPUs reserved for the command")
@@ -90,15 +90,15 @@ it did not run or it is not known how it ended, 130 interrupted, 2 wrong use.`,
 	f.StringVar(&c.Worker.CPU, "worker-cpu", "1", "CPU of each worker Pod")
 	f.StringVar(&c.Worker.Memory, "worker-memory", "4Gi", "memory of each worker Pod")
 	f.StringVar(&c.Worker.GPU, "worker-gpu", "0", "NVIDIA GPUs of each worker Pod")
-	f.StringVar(&c.Mode, "submission-mode", "", "how the RayJob is submitted: K8sJobMode, HTTPMode or SidecarMode (default that of the operator)")
-	f.Int32Var(&c.BackoffLimit, "backoff-limit", 0, "how often a job that failed is tried again, on a new cluster")
-	f.Int32Var(&c.Deadline, "deadline", 0, "seconds after which the job has failed; 0 is without limit")
-	f.Int32Var(&c.TTL, "ttl", 30, "seconds that the new cluster stays after the end")
+	f.StringVar(&c.Mode, "submission-mode", "", "submission mode of the RayJob: K8sJobMode, HTTPMode or SidecarMode (default that of the operator)")
+	f.Int32Var(&c.BackoffLimit, "backoff-limit", 0, "number of retries of a failed job, each on a new cluster")
+	f.Int32Var(&c.Deadline, "deadline", 0, "seconds after which the job fails; 0: no limit")
+	f.Int32Var(&c.TTL, "ttl", 30, "seconds until the new cluster is deleted after the end")
 	f.BoolVar(&c.Keep, "keep", false, "keep the new cluster after the end")
 	f.BoolVar(&c.detach, "detach", false, "do not wait for the job and print no log")
 	f.BoolVar(&c.stopOnInterrupt, "stop-on-interrupt", false, "stop the job on Ctrl-C without asking")
-	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: ask the gateway, which writes nothing")
-	f.StringVarP(&c.output.Form, "output", "o", "yaml", "form of the RayJob that --dry-run prints: yaml, json or name")
+	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: let the gateway check it without a write")
+	f.StringVarP(&c.output.Form, "output", "o", "yaml", "output format of --dry-run: yaml, json or name")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	return cmd
 }

@@ -20,7 +20,7 @@ import (
 type waitLimit struct{ timeout time.Duration }
 
 func (l *waitLimit) add(fs *pflag.FlagSet) {
-	fs.DurationVar(&l.timeout, "timeout", 10*time.Minute, "how long to wait; 0 is without limit")
+	fs.DurationVar(&l.timeout, "timeout", 10*time.Minute, "time to wait; 0: no limit")
 }
 
 func (l *waitLimit) check() error {
@@ -40,16 +40,16 @@ func newWait(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait (TYPE NAME... | TYPE/NAME...)",
 		Short: "Wait until objects are in a state",
-		Long: `Wait until objects are in a state, and show how they get there. When that fails, say why,
-as the command diagnose does.
+		Long: `Wait until objects are in a state, and show their progress. If that fails, show the
+diagnosis, like the command diagnose.
 
-States are ready, suspended, deleted, for jobs also complete, and condition=TYPE[=STATUS]
-of the status. Without --for a job is waited for until it is complete, a cluster or a
-service until it is ready. A service is ready when it serves requests, also during an
-upgrade; wait for condition=UpgradeInProgress=False to have that over.
+States are ready, suspended, deleted, condition=TYPE[=STATUS], and for jobs complete.
+The default is complete for a job, and ready for a cluster or a service. A service is
+ready when it serves requests, also during an upgrade. To wait for the end of an upgrade,
+use condition=UpgradeInProgress=False.
 
-Exit code: 0 reached, 3 not in time, 4 it cannot be reached any more (a job that failed,
-a service that did not come up in time), 1 any other failure.`,
+Exit code: 0 reached, 3 timeout, 4 the state cannot be reached any more (for example, the
+job failed), 1 any other failure.`,
 		Example: `  raygate wait raycluster/demo
   raygate wait job train --timeout 2h
   raygate wait rayservice/chat --for condition=UpgradeInProgress=False`,

@@ -33,10 +33,10 @@ func newWatch(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch (TYPE [NAME] | TYPE/NAME)",
 		Short: "Show objects and go on with each change",
-		Long: `Show the objects there are, and then each change of them, until Ctrl-C.
+		Long: `Show existing objects, and then each change, until Ctrl-C.
 
-A connection that ends is made again, and the watch goes on where it was. With -o json
-each line is an object {"type", "object"}; the types are ADDED, MODIFIED and DELETED.`,
+After a broken connection the command reconnects, and continues at the same place. With
+-o json each line is an object {"type", "object"}; the types are ADDED, MODIFIED and DELETED.`,
 		Example: `  raygate watch clusters
   raygate watch rayjob/train -o json`,
 		RunE: run(flags, w.run),

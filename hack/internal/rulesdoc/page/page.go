@@ -16,47 +16,74 @@ const intro = `# Validation rules
 
 This page is generated from the rules in ` + "`pkg/validation`" + ` by ` + "`go run ./hack/internal/rulesdoc`" + `; do not edit it.
 
-The gateway, the webhook, the operator and ` + "`raygate validate`" + ` apply the same rules and print the same words. Each problem names its rule by
-an id that never changes. Ids below 500 are rules of KubeRay 1.7; those from 501 are additions.
+The gateway, the webhook, the operator and ` + "`raygate validate`" + ` apply the same rules with the same messages. Each problem contains the id of its rule, which
+never changes. Ids below 500 are rules of KubeRay 1.7; ids from 501 are additions.
 
-* **For example** What an object that breaks the rule is told, and at which field; **What would be right** is the rest of the message. Both come from the
+## Columns
+
+* **For example** is the first part of the message for an object that breaks the rule, with the field. **Remedy** is the rest of the message. Both come from the
   objects in ` + "`pkg/validation/examples`" + `, which tests of all entry points use.
-* **Tier** Why there is a rule, and with that where it may refuse. peer: KubeRay 1.7 refuses the object too, by its schema or CEL (schema), its webhook,
-  the check at the top of its controller's reconcile (controller), or a later step of its controller that fails for ever (step); gateway, webhook and
-  ` + "`raygate validate`" + ` refuse it, and CEL where nothing but the object decides. kubernetes: the API server would always refuse the child that follows
-  from the object, whatever mode, feature gate or webhook is in play; CRD, gateway, webhook and ` + "`raygate validate`" + ` refuse it. advice: everything else;
-  nobody refuses it, everybody warns in the same words. Where no child follows from a part of an object, as from the submitter of a RayJob in HTTPMode, rules
-  of tier kubernetes on that part only warn, and so do those on a worker group that has no Pods as it stands: suspended, or without replicas. So do all
-  rules but those of KubeRay's schema on an object that ` + "`managedBy`" + ` gives to MultiKueue.
-* **Depends on** What decides besides the object. No CRD holds such a rule, and where the thing is not known, as a feature gate that is off by default is not to
-  a gateway or a command line that nobody told of it, the rule only warns.
-* **Severity** An error refuses the object; a warning never does. An update is refused only for errors that it brings in or makes worse: an error that
-  the stored object has at the same place, with the same value and with the same values in all fields that the rule reads, becomes a warning, so that
-  finalizers, labels and the autoscaler always get through. The API server ratchets too, where it enforces the rule; of rules over all worker groups it
-  sees only whether more groups break them than before. On update marks rules about the way from the old object to the new one.
-* **Layers** Who enforces the rule. package: the programs above. controller: the operator alone, which knows the objects around. schema, CEL: the API
-  server, by the CRD. policy: the API server, where the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed. They need no
-  webhook, do not refuse what another layer lets pass, and ratchet too. Where a CRD or a policy sees only a part of what the rule sees, it refuses that.
-  Rules of a CRD on one feature are one expression: the API server gives the field that they have in common, and its message the field and the id of each
-  that is broken.
-* **Bounds** CEL needs to know where lists end, so the CRDs bound those that rules walk, where KubeRay has no bounds. They take 10,998 worker groups: the
-  smallest takes 143 bytes, and etcd 1.5 MiB for the whole object, so that nobody can have more. The same goes for containers, ports and mounts of the head,
-  whose Pod is an object too. A container of the head and the autoscaler may have 10,000 variables, the collector 5,000, and the head Pod 10,000 volumes.
-  Labels, and lists inside of worker groups, have no bounds; the rules on them are in policies.
-* **Stop** The operator does not act on an object that breaks the rule, even if the object ran before: always means that KubeRay stops there too, new that
-  it does not start with a new object. Errors of other rules do not stop it; it tells them in the status.
+* **Tier** is the reason of the rule, see [Tiers](#tiers).
+* **Severity**: an error refuses the object; a warning does not. *On update* marks rules about a change from the old to the new object.
+* **Depends on** lists settings outside the object. CRDs do not contain such rules. A component that does not know the setting only warns, for example a gateway without
+  the ` + "`--feature-gates`" + ` of the operator.
+* **Layers** lists the components that enforce the rule, see [Layers](#layers).
+* **Stop**: the operator does not act on an object that breaks the rule, even if the object ran before. *always*: KubeRay stops there, too. *new*: the operator
+  does not start with a new object. Other errors do not stop the operator; it reports them in the status.
+
+## Tiers
+
+| tier | reason | refused by |
+|---|---|---|
+| peer | KubeRay 1.7 refuses the object: by its schema or CEL (schema), its webhook, the check at the start of a reconcile (controller), or a later step that always fails (step) | gateway, webhook, ` + "`raygate validate`" + `, and CEL if only the object decides |
+| kubernetes | the API server would always refuse a child of the object, in every mode and with every feature gate | CRD, gateway, webhook, ` + "`raygate validate`" + ` |
+| advice | other problems | nothing; all components warn |
+
+Rules of tier kubernetes only warn about parts of an object that have no child. Examples are the submitter of a RayJob in HTTPMode, and a worker group that is suspended or has no
+replicas. If ` + "`managedBy`" + ` gives an object to MultiKueue, all rules except those of KubeRay's schema only warn.
+
+## Updates
+
+An update is refused only for errors that it adds or makes worse. An old error at the same place, with the same values in all fields that the rule reads, becomes a warning. So
+finalizers, labels and the autoscaler always work. The API server does the same for its rules. For a rule over all worker groups it only compares the number of groups
+that break the rule.
+
+## Layers
+
+| layer | enforced by |
+|---|---|
+| package | gateway, webhook, operator and ` + "`raygate validate`" + ` |
+| controller | the operator only, because the rule needs other objects |
+| schema, CEL | the API server, by the CRD |
+| policy | the API server, if the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed; they need no webhook |
+
+If a CRD or a policy can check only a part of a rule, it refuses that part. Rules of a CRD on one feature are one expression. Its message contains the field and the id of
+each broken rule.
+
+## Bounds
+
+CEL needs lists with bounds, so the CRDs bound the lists that rules read. KubeRay has no such bounds.
+
+| list | bound |
+|---|---|
+| worker groups | 10,998; more do not fit into etcd, because the smallest group has 143 bytes and an object at most 1.5 MiB |
+| variables of a container of the head and of the autoscaler | 10,000 |
+| variables of the collector | 5,000 |
+| volumes of the head Pod | 10,000 |
+
+The bounds of containers, ports and mounts of the head are as large as etcd allows. Labels, and lists inside worker groups, have no bounds; policies contain the rules about them.
 
 `
 
 // sections are the kinds of rules, with the text above their rules.
 var sections = []struct{ kind, title, about string }{
 	{rule.KindClusterSpec, "Wherever a cluster is described", "Fields are below `spec` of a RayCluster, `spec.rayClusterSpec` of a RayJob, `spec.rayClusterConfig` of a RayService and `spec.jobTemplate.rayClusterSpec` of a RayCronJob."},
-	{"RayCluster", "RayCluster", "These hold for an object of the kind RayCluster alone."},
+	{"RayCluster", "RayCluster", "These rules apply to the kind RayCluster only."},
 	{rule.KindJobSpec, "Wherever a job is described", "Fields are below `spec` of a RayJob and `spec.jobTemplate` of a RayCronJob."},
-	{"RayJob", "RayJob", "These hold for an object of the kind RayJob alone."},
-	{"RayService", "RayService", "The cluster of a service is under the rules on clusters, too."},
-	{"RayCronJob", "RayCronJob", "The template of its jobs is under the rules on jobs, too."},
-	{rule.KindAny, "Metadata of any kind", "A RayCluster gets the labels and annotations of the RayJob or the RayService that it is made for; the jobs of a RayCronJob do not."},
+	{"RayJob", "RayJob", "These rules apply to the kind RayJob only."},
+	{"RayService", "RayService", "The rules for clusters apply to the cluster of a service, too."},
+	{"RayCronJob", "RayCronJob", "The rules for jobs apply to the template of its jobs, too."},
+	{rule.KindAny, "Metadata of any kind", "A RayCluster gets the labels and annotations of its RayJob or RayService. The jobs of a RayCronJob do not."},
 }
 
 // Markdown is the content of docs/validation.md.
@@ -66,7 +93,7 @@ func Markdown() []byte {
 	shown := broken()
 	for _, section := range sections {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", section.title, section.about)
-		b.WriteString("| Rule | Field | Broken when | For example | What would be right | Tier | Severity | Depends on | Layers | Stop |\n|---|---|---|---|---|---|---|---|---|---|\n")
+		b.WriteString("| Rule | Field | Broken when | For example | Remedy | Tier | Severity | Depends on | Layers | Stop |\n|---|---|---|---|---|---|---|---|---|---|\n")
 		for _, r := range validation.Rules() {
 			if r.Kind == section.kind {
 				row(&b, r, shown[r.ID])
@@ -74,7 +101,7 @@ func Markdown() []byte {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | What it stands for | Who sees to it |\n|---|---|---|\n")
+	b.WriteString("## Ids that are no rules of objects\n\nNo problem carries these ids.\n\n| Id | Meaning | Enforced by |\n|---|---|---|\n")
 	for _, n := range noRules {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", n.ID, cell(n.What), cell(n.Why))
 	}

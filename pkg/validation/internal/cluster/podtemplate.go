@@ -70,7 +70,7 @@ func checkRestartPolicy(out *rule.Report, c *Spec, g nodeGroup, path *field.Path
 // addedVolumes are the volumes that the operator adds to Pods, so that a mount may refer to them.
 var addedVolumes = []string{rayv1.VolumeSharedMemory, rayv1.VolumeRayLogs, rayv1.VolumeRayToken, rayv1.VolumeTLS, rayv1.VolumeGCSStorage}
 
-var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning where it is not known whether the operator adds it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true,
+var rc525 = rule.New(rule.Rule{ID: "RC-525", Field: "containers[j].name, initContainers[j].name of Pod templates", Condition: "ray-history-collector or ray-job-submitter among init containers, wait-gcs-ready among containers (warning if the operator may add it), wait-for-tls-ip-san with TLS on, or a sidecar of the operator's configuration", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{
 		cel.AddedToHead("initContainers", rayv1.ContainerHistoryCollector, cel.History, "a container of this name with historyServerOptions"),
 		cel.AddedToHead("containers", rayv1.ContainerWaitTLS, cel.TLSOn, "an init container of this name with tlsOptions.enabled"),

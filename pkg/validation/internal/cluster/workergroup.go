@@ -61,7 +61,7 @@ func checkGroupNamesUnique(out *rule.Report, groups []rayv1.WorkerGroupSpec, pat
 var rc502 = rule.New(rule.Rule{ID: "RC-502", Field: "workerGroupSpecs[i].groupName", Condition: "not a label value of at most 63 (error), or empty (warning)", Tier: rule.Kubernetes, Mixed: true,
 	CEL: []rule.CEL{cel.EachGroup("", cel.IsLabelValue("g.groupName")+" || g.groupName == ''",
 		"groupName becomes a label of the Pods: use at most 63 letters, digits, dashes and dots, with a letter or digit at both ends")}})
-var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore, or a dot next to a dot or a dash, within the first 50 characters of the names of cluster and group, which Pods have in their names", Tier: rule.Kubernetes,
+var rc503 = rule.New(rule.Rule{ID: "RC-503", Field: "workerGroupSpecs[i].groupName", Condition: "has an underscore, or a dot next to a dot or a dash, in the first 50 characters of the names of cluster and group", Tier: rule.Kubernetes,
 	Remedy: "becomes part of Pod names, which can have neither underscores nor dots next to dots or dashes; use a dash",
 	CEL: []rule.CEL{
 		cel.GroupInPodNames(rule.RayCluster, "spec", "1"),

@@ -179,7 +179,7 @@ var rs513 = rule.New(rule.Rule{ID: "RS-513", Field: "spec.serviceUnhealthySecond
 const longDelay = 24 * 60 * 60
 
 var rs519 = rule.New(rule.Rule{ID: "RS-519", Field: "spec.rayClusterConfig.headGroupSpec.enableIngress", Condition: "true",
-	Remedy: "gives each cluster of the service an Ingress of its own, which goes away with it; make an Ingress for the serve Service"})
+	Remedy: "gives each cluster of the service its own Ingress, which is deleted with it; make an Ingress for the serve Service"})
 var rs522 = rule.New(rule.Rule{ID: "RS-522", Field: "spec.rayClusterDeletionDelaySeconds", Condition: "0, or above a day"})
 var rs524 = rule.New(rule.Rule{ID: "RS-524", Field: "spec.rayClusterConfig.suspend", Condition: "true, or changed", Remedy: "counts only when a cluster is made; use suspend of the service"})
 var rs525 = rule.New(rule.Rule{ID: "RS-525", Field: "spec.rayClusterConfig.managedBy", Condition: "another value than managedBy of the service",

@@ -276,7 +276,7 @@ type HeadGroupSpec struct {
 	// template is a Kubernetes PodTemplateSpec; its first container is the Ray container. Required.
 	Template *structpb.Struct `protobuf:"bytes,1,opt,name=template,proto3" json:"template,omitempty"`
 	// ray_start_params are the flags of `ray start` without the leading dashes; every value is a string. It is a Struct
-	// because the CRD tells `{}` from absent, which a map field cannot.
+	// because the CRD distinguishes `{}` from absent, which a map field cannot.
 	RayStartParams *structpb.Struct `protobuf:"bytes,2,opt,name=ray_start_params,json=rayStartParams,proto3" json:"ray_start_params,omitempty"`
 	// resources are logical Ray resources such as `CPU`, `GPU`, `memory` or custom ones.
 	Resources map[string]string `protobuf:"bytes,3,rep,name=resources,proto3" json:"resources,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -477,7 +477,7 @@ type WorkerGroupSpec struct {
 	// labels are Ray node labels, copied to the Pods.
 	Labels map[string]string `protobuf:"bytes,10,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// ray_start_params are the flags of `ray start` without the leading dashes; every value is a string. It is a Struct
-	// because the CRD tells `{}` from absent, which a map field cannot.
+	// because the CRD distinguishes `{}` from absent, which a map field cannot.
 	RayStartParams *structpb.Struct `protobuf:"bytes,11,opt,name=ray_start_params,json=rayStartParams,proto3" json:"ray_start_params,omitempty"`
 	// template is a Kubernetes PodTemplateSpec; its first container is the Ray container. Required.
 	Template *structpb.Struct `protobuf:"bytes,12,opt,name=template,proto3" json:"template,omitempty"`
@@ -1506,7 +1506,7 @@ func (x *TLSOptions) GetEnabled() bool {
 // RayClusterStatus is what the operator saw.
 type RayClusterStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// state is `ready`, `suspended` or empty; conditions tell more.
+	// state is `ready`, `suspended` or empty; conditions have details.
 	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
 	// reason is a text about the state.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1534,7 +1534,7 @@ type RayClusterStatus struct {
 	StateTransitionTimes map[string]*timestamppb.Timestamp `protobuf:"bytes,13,rep,name=state_transition_times,json=stateTransitionTimes,proto3" json:"state_transition_times,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// endpoints are ports of the head Service by name.
 	Endpoints map[string]string `protobuf:"bytes,14,rep,name=endpoints,proto3" json:"endpoints,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// head tells where the head is.
+	// head is the address of the head.
 	Head *HeadInfo `protobuf:"bytes,15,opt,name=head,proto3" json:"head,omitempty"`
 	// conditions are unique by type.
 	Conditions []*Condition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
@@ -1693,7 +1693,7 @@ func (x *RayClusterStatus) GetObservedGeneration() int64 {
 	return 0
 }
 
-// HeadInfo tells where the head is.
+// HeadInfo is the address of the head.
 type HeadInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pod_ip of the head Pod.

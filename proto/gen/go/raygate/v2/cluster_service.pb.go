@@ -1021,7 +1021,7 @@ type WatchClustersRequest struct {
 	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	// view is `FULL` (also when empty) or `BASIC`.
 	View string `protobuf:"bytes,4,opt,name=view,proto3" json:"view,omitempty"`
-	// resume_token of the last message seen; the stream goes on behind it.
+	// resume_token of the last message seen; the stream continues after it.
 	ResumeToken string `protobuf:"bytes,5,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
 	// skip_initial leaves out the clusters there are when the watch begins.
 	SkipInitial   bool `protobuf:"varint,6,opt,name=skip_initial,json=skipInitial,proto3" json:"skip_initial,omitempty"`

@@ -1021,7 +1021,7 @@ type WatchCronJobsRequest struct {
 	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	// view is `FULL` (also when empty) or `BASIC`.
 	View string `protobuf:"bytes,4,opt,name=view,proto3" json:"view,omitempty"`
-	// resume_token of the last message seen; the stream goes on behind it.
+	// resume_token of the last message seen; the stream continues after it.
 	ResumeToken string `protobuf:"bytes,5,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
 	// skip_initial leaves out the cron jobs there are when the watch begins.
 	SkipInitial   bool `protobuf:"varint,6,opt,name=skip_initial,json=skipInitial,proto3" json:"skip_initial,omitempty"`
@@ -1471,7 +1471,7 @@ func (x *DiagnoseCronJobRequest) GetName() string {
 // DiagnoseCronJobResponse is the response of DiagnoseCronJob.
 type DiagnoseCronJobResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ready says that the cron job will create RayJobs by its schedule.
+	// ready is true if the cron job creates RayJobs by its schedule.
 	Ready bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
 	// findings are the most decisive first; empty when nothing is wrong.
 	Findings      []*Finding `protobuf:"bytes,2,rep,name=findings,proto3" json:"findings,omitempty"`

@@ -24,7 +24,7 @@ const (
 // Finding is one reason why an object is not ready.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// severity is `ERROR` (nothing goes on until somebody acts), `WARNING` (it may pass) or `INFO` (as it is meant to be).
+	// severity is `ERROR` (no progress until somebody acts), `WARNING` (it may pass) or `INFO` (as it is meant to be).
 	Severity string `protobuf:"bytes,1,opt,name=severity,proto3" json:"severity,omitempty"`
 	// reason is a word for programs, which stays the same between versions.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`

@@ -1021,7 +1021,7 @@ type WatchJobsRequest struct {
 	Filter string `protobuf:"bytes,3,opt,name=filter,proto3" json:"filter,omitempty"`
 	// view is `FULL` (also when empty) or `BASIC`.
 	View string `protobuf:"bytes,4,opt,name=view,proto3" json:"view,omitempty"`
-	// resume_token of the last message seen; the stream goes on behind it.
+	// resume_token of the last message seen; the stream continues after it.
 	ResumeToken string `protobuf:"bytes,5,opt,name=resume_token,json=resumeToken,proto3" json:"resume_token,omitempty"`
 	// skip_initial leaves out the jobs there are when the watch begins.
 	SkipInitial   bool `protobuf:"varint,6,opt,name=skip_initial,json=skipInitial,proto3" json:"skip_initial,omitempty"`
@@ -1532,7 +1532,7 @@ type GetJobLogsRequest struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// source is `driver` (also when empty), what the entrypoint writes; or `submitter`, what the Pod or container writes that hands the job to Ray.
 	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
-	// follow goes on until the log has ended. Without it the stream ends with what was written so far.
+	// follow continues until the log has ended. Without it the stream ends with what was written so far.
 	Follow bool `protobuf:"varint,4,opt,name=follow,proto3" json:"follow,omitempty"`
 	// tail_lines begins with so many last lines of what was written so far. Left out means all of them.
 	TailLines *int32 `protobuf:"varint,5,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`

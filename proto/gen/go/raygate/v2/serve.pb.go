@@ -368,7 +368,7 @@ type RayServiceStatuses struct {
 	Conditions []*Condition `protobuf:"bytes,1,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	// last_update_time is when this status was written.
 	LastUpdateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_update_time,json=lastUpdateTime,proto3" json:"last_update_time,omitempty"`
-	// service_status is `Running` or empty; the condition Ready tells more.
+	// service_status is `Running` or empty; the condition Ready has details.
 	ServiceStatus string `protobuf:"bytes,3,opt,name=service_status,json=serviceStatus,proto3" json:"service_status,omitempty"`
 	// active_service_status is about the cluster that serves.
 	ActiveServiceStatus *RayServiceStatus `protobuf:"bytes,4,opt,name=active_service_status,json=activeServiceStatus,proto3" json:"active_service_status,omitempty"`

@@ -599,7 +599,7 @@ type GetSubmissionLogsRequest struct {
 	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// submission_id of the job.
 	SubmissionId string `protobuf:"bytes,3,opt,name=submission_id,json=submissionId,proto3" json:"submission_id,omitempty"`
-	// follow goes on until the job has ended. Without it the stream ends with what was written so far.
+	// follow continues until the job has ended. Without it the stream ends with what was written so far.
 	Follow bool `protobuf:"varint,4,opt,name=follow,proto3" json:"follow,omitempty"`
 	// tail_lines begins with so many last lines of what was written so far. Left out means all of them.
 	TailLines *int32 `protobuf:"varint,5,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`
