@@ -1,3 +1,4 @@
+// Package child contains what all children of a RayCluster have in common: owner references and labels.
 package child
 
 import (
