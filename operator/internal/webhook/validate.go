@@ -24,7 +24,7 @@ type validator struct {
 	options validation.Options
 	stage   Stage
 	clock   clock.PassiveClock
-	schemas func(kind string) (*hubSchema, error)
+	schema  func() (*hubSchema, error)
 	devices *Devices
 }
 
@@ -78,7 +78,7 @@ func unreadable(k kind, err error, before []byte) validation.Verdict {
 
 // bySchema returns the errors of the v1 schema.
 func (w *validator) bySchema(ctx context.Context, req admission.Request) field.ErrorList {
-	schema, err := w.schemas(w.kind.Kind)
+	schema, err := w.schema()
 	var errs field.ErrorList
 	if err == nil {
 		errs, err = schema.validate(ctx, req.Object.Raw, req.OldObject.Raw)

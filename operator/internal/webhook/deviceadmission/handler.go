@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
@@ -50,7 +51,7 @@ type answer struct {
 // applies. Without a verdict the call has to fail.
 type hook struct {
 	name     string
-	registry Registry
+	registry devicequota.Registry
 	metrics  *Metrics
 	ready    func() error // nil means always
 	handle   func(context.Context, admission.Request, *plan.Program) answer
