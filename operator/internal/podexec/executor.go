@@ -26,13 +26,6 @@ import (
 // reconcile.LastRetry.
 const FirstRetry = time.Second
 
-// Config configures an Executor. All fields are required.
-type Config struct {
-	Client client.Client // writes
-	Live   client.Reader // reads from the API server
-	Clock  clock.PassiveClock
-}
-
 // Executor creates and deletes the Pods of clusters. It is safe for concurrent use by several goroutines, but by only one per
 // cluster.
 type Executor struct {
@@ -43,15 +36,15 @@ type Executor struct {
 	ended   *backoff.Limiter[struct{}]  // by group: Pods that ended by themselves
 }
 
-// New returns an Executor.
-func New(c Config) *Executor {
+// New returns an Executor that writes with c and reads from the API server with live.
+func New(c client.Client, live client.Reader, k clock.PassiveClock) *Executor {
 	waits := backoff.Config{First: FirstRetry, Last: reconcile.LastRetry}
 	return &Executor{
-		client:  c.Client,
-		live:    c.Live,
-		written: overlay.New(c.Clock, terminating),
-		refused: backoff.New[[]Failure](c.Clock, waits),
-		ended:   backoff.New[struct{}](c.Clock, waits),
+		client:  c,
+		live:    live,
+		written: overlay.New(k, terminating),
+		refused: backoff.New[[]Failure](k, waits),
+		ended:   backoff.New[struct{}](k, waits),
 	}
 }
 

@@ -110,7 +110,7 @@ func New(c Config) *Reconciler {
 		config:   c,
 		optional: optional,
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
-		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
+		executor: podexec.New(c.Client, c.Live, c.Clock),
 		said:     &report.Once{},
 		keeper:   keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
 	}
