@@ -58,12 +58,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
 	}
 	done := make(chan struct{})
-	secrets := &creator{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key}
+	secrets := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
 	if err := errors.Join(secrets.ensure(ctx), secrets.watch(mgr)); err != nil {
 		return nil, err
 	}
-	writer := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
-	err = rotator.AddRotator(managerOf{Manager: mgr, client: writer}, &rotator.CertRotator{
+	err = rotator.AddRotator(managerOf{Manager: mgr, client: secrets}, &rotator.CertRotator{
 		SecretKey:              key,
 		CertDir:                o.Dir,
 		CAName:                 "raygate-webhook-ca",
