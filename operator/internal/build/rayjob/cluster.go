@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/job"
@@ -26,9 +27,13 @@ type Options struct {
 func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	rc := &rayv1.RayCluster{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            j.Status.RayClusterName,
-			Namespace:       j.Namespace,
-			Labels:          clusterLabels(j),
+			Name:      j.Status.RayClusterName,
+			Namespace: j.Namespace,
+			Labels: labels.Merge(j.Labels, labels.Set{
+				rayv1.LabelOriginatedFromCRName: j.Name,
+				rayv1.LabelOriginatedFromCRD:    "RayJob",
+				rayv1.LabelJobSubmissionMode:    string(j.Spec.SubmissionMode),
+			}),
 			Annotations:     maps.Clone(j.Annotations),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, rayv1.GroupVersion.WithKind("RayJob"))},
 		},
@@ -40,11 +45,8 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	if j.Spec.SubmissionMode != rayv1.SidecarMode {
 		return rc, nil
 	}
-	if rc.Annotations == nil {
-		rc.Annotations = map[string]string{}
-	}
 	// A recreated head has lost the job and would submit it again.
-	rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] = "true"
+	metav1.SetMetaDataAnnotation(&rc.ObjectMeta, rayv1.AnnotationDisableProvisionedHeadRestart, "true")
 	submitter, err := job.Sidecar(j, rc, o.Pod, o.SubmitterRestart)
 	if err != nil {
 		return nil, err
@@ -53,13 +55,4 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	head.Containers = append(head.Containers, submitter)
 	head.RestartPolicy = corev1.RestartPolicyNever
 	return rc, nil
-}
-
-func clusterLabels(j *rayv1.RayJob) map[string]string {
-	labels := map[string]string{}
-	maps.Copy(labels, j.Labels)
-	labels[rayv1.LabelOriginatedFromCRName] = j.Name
-	labels[rayv1.LabelOriginatedFromCRD] = "RayJob"
-	labels[rayv1.LabelJobSubmissionMode] = string(j.Spec.SubmissionMode)
-	return labels
 }

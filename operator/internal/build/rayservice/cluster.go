@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -31,7 +32,7 @@ func Cluster(rs *rayv1.RayService, name string, o Options) *rayv1.RayCluster {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            name,
 			Namespace:       rs.Namespace,
-			Labels:          over(maps.Clone(rs.Labels), origin(rs.Name)),
+			Labels:          labels.Merge(rs.Labels, origin(rs.Name)),
 			Annotations:     clusterAnnotations(rs),
 			OwnerReferences: []metav1.OwnerReference{controller(rs)},
 		},
@@ -62,7 +63,7 @@ func Baseline(spec *rayv1.RayClusterSpec, version string) map[string]string {
 func Updated(rs *rayv1.RayService, live *rayv1.RayCluster, o Options) *rayv1.RayCluster {
 	rc := live.DeepCopy()
 	built := Cluster(rs, live.Name, o)
-	rc.Labels, rc.Annotations = over(rc.Labels, built.Labels), over(rc.Annotations, built.Annotations)
+	rc.Labels, rc.Annotations = labels.Merge(rc.Labels, built.Labels), labels.Merge(rc.Annotations, built.Annotations)
 	rc.Spec = built.Spec
 	rc.Spec.Suspend = live.Spec.Suspend
 	autoscaled := rs.Spec.RayClusterSpec.EnableInTreeAutoscaling != nil && *rs.Spec.RayClusterSpec.EnableInTreeAutoscaling
@@ -82,14 +83,6 @@ func Updated(rs *rayv1.RayService, live *rayv1.RayCluster, o Options) *rayv1.Ray
 		}
 	}
 	return rc
-}
-
-func over(under, top map[string]string) map[string]string {
-	if under == nil {
-		under = map[string]string{}
-	}
-	maps.Copy(under, top)
-	return under
 }
 
 // clusterAnnotations returns the annotations for clusters. It omits the last-applied annotation of kubectl, and the one that
