@@ -32,7 +32,7 @@ type gangs struct {
 func newGangs(c Config) *gangs {
 	return &gangs{
 		scheduler: c.Scheduler, kinds: c.APIs, pod: c.Pod, cluster: rayjob.Options{Pod: c.Pod, SubmitterRestart: c.SubmitterRestart},
-		keeper: keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
+		keeper: keeper.New(c.Client, c.Live, c.APIs, c.Clock),
 	}
 }
 

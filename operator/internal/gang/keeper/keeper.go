@@ -37,28 +37,21 @@ const (
 	stuck = 30 * time.Second
 )
 
-// Config configures a Keeper. Client, Live and Clock are required.
-type Config struct {
-	Client client.Client // writes
-	Live   client.Reader // reads from the API server
-	Kinds  *served.Kinds // the kinds that the API server serves; nil means none
-	Clock  clock.PassiveClock
-}
-
 // Keeper creates, updates and deletes the objects of one scheduler. It is safe for concurrent use by several goroutines, but by
 // only one per workload.
 type Keeper struct {
-	config   Config
+	client   client.Client
+	clock    clock.PassiveClock
 	watches  *served.Watches
 	children *children.Writer
 }
 
-// New returns a Keeper.
-func New(c Config) *Keeper {
+// New returns a Keeper that writes with c and reads from the API server with live. Kinds are those that it serves; nil means none.
+func New(c client.Client, live client.Reader, kinds *served.Kinds, k clock.PassiveClock) *Keeper {
 	// KubeRay does not put the cluster label on these objects.
-	watches := &served.Watches{Kinds: c.Kinds, Everything: true}
-	return &Keeper{config: c, watches: watches, children: children.New(children.Config{
-		Client: c.Client, Live: c.Live, Optional: watches, Clock: c.Clock, Ours: owns,
+	watches := &served.Watches{Kinds: kinds, Everything: true}
+	return &Keeper{client: c, clock: k, watches: watches, children: children.New(children.Config{
+		Client: c, Live: live, Optional: watches, Clock: k, Ours: owns,
 	})}
 }
 
@@ -184,7 +177,7 @@ func (r *run) inTheWay(it *item) bool {
 	case it.current.GetDeletionTimestamp() != nil && it.Finalizer == "", r.ofPredecessor(it.current):
 		r.again(leaving)
 		r.report.Hold = fmt.Sprintf("%s of the same name is still being deleted", title(it.Object))
-		if since := it.current.GetDeletionTimestamp(); since != nil && r.config.Clock.Since(since.Time) > stuck {
+		if since := it.current.GetDeletionTimestamp(); since != nil && r.clock.Since(since.Time) > stuck {
 			r.problem("%s of the same name is being deleted for a long time; see its finalizers %v", title(it.Object), it.current.GetFinalizers())
 		}
 		return true
@@ -197,7 +190,7 @@ func (r *run) inTheWay(it *item) bool {
 	return false
 }
 
-func (r *run) owned(o client.Object) bool { return owns(&metav1.ObjectMeta{UID: r.w.Owner.UID}, o) }
+func (r *run) owned(o client.Object) bool { return owns(&r.w.Owner, o) }
 
 // owns reports whether the owner of a workload is among the owners of the object. It need not be the controller: KubeRay created
 // some objects without one.
