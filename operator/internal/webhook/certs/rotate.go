@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,11 +31,6 @@ type Options struct {
 	Service string
 	// ValidatingConfiguration and MutatingConfiguration are names of webhook configurations.
 	ValidatingConfiguration, MutatingConfiguration string
-
-	// CALifetime, Lifetime and RenewBefore are for tests; 0 means 10 years, 1 year and 90 days.
-	CALifetime, Lifetime, RenewBefore time.Duration
-	// CheckEvery is the interval of checks of the certificate; 0 means 12 hours.
-	CheckEvery time.Duration
 }
 
 // fieldOwner is the field manager of this package's writes.
@@ -44,9 +38,9 @@ const fieldOwner = "raygate-operator-certificates"
 
 // The permissions for this package are in operator/config/components/self-managed, not in the ClusterRole of every installation.
 
-// Add makes the manager maintain the certificate until ctx ends. The channel is closed when a certificate is in Dir and its CA is
-// configured in the API server. That is checked after a second, then at intervals that double. Every replica does this; they share
-// the Secret, so only the first one has to change anything.
+// Add makes the manager maintain a CA of 10 years and a certificate of 1 year, which it renews 90 days before the end, until ctx ends.
+// The channel is closed when a certificate is in Dir and its CA is configured in the API server. That is checked after a second, then
+// at intervals that double. Every replica does this; they share the Secret, so only the first one has to change anything.
 func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
 	host := fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) // which the API server calls
@@ -63,19 +57,15 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		return nil, err
 	}
 	err = rotator.AddRotator(managerOf{Manager: mgr, client: secrets}, &rotator.CertRotator{
-		SecretKey:              key,
-		CertDir:                o.Dir,
-		CAName:                 "raygate-webhook-ca",
-		CAOrganization:         "raygate",
-		DNSName:                host,
-		ExtraDNSNames:          []string{host + ".cluster.local"},
-		IsReady:                done,
-		Webhooks:               webhooks,
-		FieldOwner:             fieldOwner,
-		CaCertDuration:         o.CALifetime,
-		ServerCertDuration:     o.Lifetime,
-		LookaheadInterval:      o.RenewBefore,
-		RotationCheckFrequency: o.CheckEvery,
+		SecretKey:      key,
+		CertDir:        o.Dir,
+		CAName:         "raygate-webhook-ca",
+		CAOrganization: "raygate",
+		DNSName:        host,
+		ExtraDNSNames:  []string{host + ".cluster.local"},
+		IsReady:        done,
+		Webhooks:       webhooks,
+		FieldOwner:     fieldOwner,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adding the certificate rotator: %w", err)
