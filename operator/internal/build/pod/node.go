@@ -67,7 +67,7 @@ func (n *node) build() *corev1.Pod {
 
 	n.addAutoscalerVersion(c.ray)
 	n.addFaultTolerance(s, c.ray)
-	n.addAuth(s, c.ray, c.waitHead, c.autoscaler, c.collector)
+	AddAuth(n.rc, s, c.ray, c.waitHead, c.autoscaler, c.collector)
 	n.addTLS(s, c.ray, c.waitHead, c.autoscaler)
 	n.addAutoscalerOptions(c.autoscaler)
 	n.addRayEnv(environment{&c.ray.Env}, startCommand(n.kind, params, unquoted))
