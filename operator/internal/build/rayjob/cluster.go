@@ -3,13 +3,12 @@
 package rayjob
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/job"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
@@ -34,11 +33,10 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 				rayv1.LabelOriginatedFromCRD:    "RayJob",
 				rayv1.LabelJobSubmissionMode:    string(j.Spec.SubmissionMode),
 			}),
-			Annotations:     maps.Clone(j.Annotations),
+			Annotations:     child.Annotations(j),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, rayv1.GroupVersion.WithKind("RayJob"))},
 		},
 	}
-	delete(rc.Annotations, corev1.LastAppliedConfigAnnotation)
 	if j.Spec.RayClusterSpec != nil {
 		rc.Spec = *j.Spec.RayClusterSpec.DeepCopy()
 	}

@@ -4,9 +4,7 @@ package route
 
 import (
 	"cmp"
-	"maps"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/utils/ptr"
 
@@ -48,20 +46,12 @@ func Ingress(rc *rayv1.RayCluster) *networkingv1.Ingress {
 			}},
 		},
 	}
-	ingress.Annotations = annotations(rc)
+	ingress.Annotations = child.Annotations(rc)
 	if class, ok := rc.Annotations[annotationIngressClass]; ok {
 		delete(ingress.Annotations, annotationIngressClass)
 		ingress.Spec.IngressClassName = &class
 	}
 	return ingress
-}
-
-// annotations returns those of the cluster without kubectl's last-applied annotation: it describes a RayCluster, and kubectl would
-// apply it to this object.
-func annotations(rc *rayv1.RayCluster) map[string]string {
-	a := maps.Clone(rc.Annotations)
-	delete(a, corev1.LastAppliedConfigAnnotation)
-	return a
 }
 
 func labels(rc *rayv1.RayCluster) map[string]string {

@@ -20,6 +20,6 @@ func Route(rc *rayv1.RayCluster) *unstructured.Unstructured {
 		"port":           map[string]any{"targetPort": int64(service.DashboardPort(rc))},
 		"wildcardPolicy": "None",
 	})
-	r.SetAnnotations(annotations(rc))
+	r.SetAnnotations(child.Annotations(rc))
 	return r
 }
