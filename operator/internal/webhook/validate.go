@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -55,7 +54,12 @@ func (w *validator) verdict(req admission.Request) (v validation.Verdict, mine b
 	if validation.ManagedElsewhere(obj) && !w.handsOver(req) {
 		return validation.Verdict{}, false
 	}
-	return w.kind.validate(obj, req.OldObject.Raw, about(req, w.options, w.clock.Now())), true
+	o := w.options
+	o.Now = w.clock.Now()
+	if fromOldClient(req) {
+		o.RequestVersion = req.RequestKind.Version
+	}
+	return w.kind.validate(obj, req.OldObject.Raw, o), true
 }
 
 // handsOver reports whether this operator managed the object before the update.
@@ -89,15 +93,6 @@ func (w *validator) bySchema(ctx context.Context, req admission.Request) field.E
 		return nil
 	}
 	return errs
-}
-
-// about adds the facts of the request: its time and its API version.
-func about(req admission.Request, o validation.Options, now time.Time) validation.Options {
-	o.Now = now
-	if fromOldClient(req) {
-		o.RequestVersion = req.RequestKind.Version
-	}
-	return o
 }
 
 func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string) answer {

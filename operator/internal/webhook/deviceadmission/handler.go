@@ -183,8 +183,3 @@ func denied(code int32, reason metav1.StatusReason, message string, r *plan.Resu
 
 // maxMessage limits the text about a Pod with very many containers in answers and logs, in bytes.
 const maxMessage = 16 << 10
-
-// unanswered returns an answer that fails the call.
-func unanswered(err error) answer {
-	return answer{failure: err, outcome: outcomeFailed, reason: "unavailable"}
-}

@@ -8,7 +8,6 @@ package registration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -161,11 +160,7 @@ func (k *Keeper) restored(kind string, is, last *unstructured.Unstructured) (*un
 		now.Object["webhooks"] = append(webhooks, missing)
 		return now, nil
 	}
-	webhook, ok := webhooks[at].(map[string]any)
-	if !ok {
-		return nil, errors.New("the API server has a webhook that is no object")
-	}
-	webhook, same := restored(webhook, want)
+	webhook, same := restored(webhooks[at].(map[string]any), want) // only an object has a name
 	if same {
 		return nil, nil
 	}
@@ -179,8 +174,7 @@ func webhookOf(configuration *unstructured.Unstructured, want map[string]any) ma
 	}
 	webhooks := items(configuration.Object, "webhooks")
 	if at := slices.IndexFunc(webhooks, sameName(want)); at >= 0 {
-		w, _ := webhooks[at].(map[string]any)
-		return w
+		return webhooks[at].(map[string]any) // only an object has a name
 	}
 	return nil
 }
