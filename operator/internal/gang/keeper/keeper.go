@@ -131,39 +131,46 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 	var items []*item
 	for _, o := range objects {
 		version, err := r.watches.Version(schema.GroupKind{Group: o.Kind.Group, Kind: o.Kind.Kind}, o.Kind.Versions...)
-		if err != nil {
+		switch {
+		case err != nil:
 			r.trouble(fmt.Errorf("asking for the API of %s: %w", title(o), err))
 			return nil, false
-		}
-		if version == "" {
-			if o.Absent {
-				continue
-			}
+		case version == "" && o.Absent:
+			continue
+		case version == "":
 			r.again(served.AbsentFor)
 			r.problem("%s cannot be made: the API server serves no %s in the group %s; install the scheduler, or start the operator with another one",
 				title(o), o.Kind.Kind, o.Kind.Group)
 			return nil, false
 		}
 		it := &item{Object: o, version: version}
-		wanted := empty(it, r.w.Owner.Namespace)
-		if !o.Absent {
-			r.again(r.watches.Recheck(wanted.GroupVersionKind()))
-		}
-		found := r.children.Find(ctx, r.owner(it), wanted)
-		if found.Err != nil {
-			r.trouble(found.Err)
+		if !r.read(ctx, it) {
 			return nil, false
-		}
-		it.current, _ = found.Object.(*unstructured.Unstructured)
-		if r.inTheWay(it) {
-			return nil, false
-		}
-		if it.current != nil {
-			it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it, it.current)) > 0
 		}
 		items = append(items, it)
 	}
 	return items, true
+}
+
+// read reads the object of the item and decides whether to delete it. It returns false if nothing can be done now.
+func (r *run) read(ctx context.Context, it *item) bool {
+	wanted := empty(it, r.w.Owner.Namespace)
+	if !it.Absent {
+		r.again(r.watches.Recheck(wanted.GroupVersionKind()))
+	}
+	found := r.children.Find(ctx, r.owner(it), wanted)
+	if found.Err != nil {
+		r.trouble(found.Err)
+		return false
+	}
+	it.current, _ = found.Object.(*unstructured.Unstructured)
+	if r.inTheWay(it) {
+		return false
+	}
+	if it.current != nil {
+		it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it, it.current)) > 0
+	}
+	return true
 }
 
 // inTheWay reports whether the name belongs to an object of another owner or to one that is being deleted.
