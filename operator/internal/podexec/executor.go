@@ -31,7 +31,7 @@ const FirstRetry = time.Second
 type Executor struct {
 	client  client.Client
 	live    client.Reader
-	written *overlay.Overlay[*corev1.Pod]
+	written *overlay.Overlay
 	refused *backoff.Limiter[[]Failure] // by operation and group: rejected or unanswered requests
 	ended   *backoff.Limiter[struct{}]  // by group: Pods that ended by themselves
 }
@@ -42,17 +42,10 @@ func New(c client.Client, live client.Reader, k clock.PassiveClock) *Executor {
 	return &Executor{
 		client:  c,
 		live:    live,
-		written: overlay.New(k, terminating),
+		written: overlay.New(k),
 		refused: backoff.New[[]Failure](k, waits),
 		ended:   backoff.New[struct{}](k, waits),
 	}
-}
-
-// terminating returns a shallow copy: only the replaced field differs, the rest is shared with the cache.
-func terminating(p *corev1.Pod, since metav1.Time) *corev1.Pod {
-	c := *p
-	c.DeletionTimestamp = &since
-	return &c
 }
 
 // View returns the Pods of a cluster as if the cache had seen all writes of the Executor. It does not copy the Pods.
