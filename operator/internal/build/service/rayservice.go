@@ -20,7 +20,7 @@ const rayService = "RayService"
 // KubeRay, it has only the annotations of the user's template.
 func ServiceHead(rs *rayv1.RayService, rc *rayv1.RayCluster, o Options) *corev1.Service {
 	svc := Head(rc, o)
-	meta := serviceMeta(rs, rc, names.ServiceHeadService(rs.Name))
+	meta := serviceMeta(rs, rc, names.CurrentHeadService(rs.Name))
 	meta.Labels[rayv1.LabelNodeType] = string(rayv1.HeadNode)
 	meta.Labels[rayv1.LabelIdentifier] = names.Identifier(rs.Name, rayv1.HeadNode)
 	if user := rc.Spec.HeadGroupSpec.HeadService; user != nil {
