@@ -4,14 +4,13 @@
 package rayservice
 
 import (
-	"maps"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 )
 
 // kind is the kind of the owner.
@@ -33,12 +32,11 @@ func Cluster(rs *rayv1.RayService, name string, o Options) *rayv1.RayCluster {
 			Name:            name,
 			Namespace:       rs.Namespace,
 			Labels:          labels.Merge(rs.Labels, origin(rs.Name)),
-			Annotations:     clusterAnnotations(rs),
+			Annotations:     labels.Merge(clusterAnnotations(rs), Baseline(&rs.Spec.RayClusterSpec, o.Version)),
 			OwnerReferences: []metav1.OwnerReference{controller(rs)},
 		},
 		Spec: *rs.Spec.RayClusterSpec.DeepCopy(),
 	}
-	maps.Copy(rc.Annotations, Baseline(&rs.Spec.RayClusterSpec, o.Version))
 	if o.FromMinimum {
 		for i := range rc.Spec.WorkerGroupSpecs {
 			rc.Spec.WorkerGroupSpecs[i].Replicas = nil
@@ -89,9 +87,7 @@ func Updated(rs *rayv1.RayService, live *rayv1.RayCluster, o Options) *rayv1.Ray
 // requests a serve Service for a plain cluster: that Service would have the same name as the RayService's and select other Pods.
 // KubeRay copies both.
 func clusterAnnotations(rs *rayv1.RayService) map[string]string {
-	a := map[string]string{}
-	maps.Copy(a, rs.Annotations)
-	delete(a, corev1.LastAppliedConfigAnnotation)
+	a := child.Annotations(rs)
 	delete(a, rayv1.AnnotationEnableServeService)
 	return a
 }
