@@ -130,7 +130,7 @@ func addDeviceRegistry(ctx context.Context, mgr ctrl.Manager, o *Options) error 
 }
 
 // addDeviceAdmission serves the webhooks for Pods with devices on every replica. The returned engine is nil if quotas are off.
-func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, server deviceadmission.Registrar) (engine *devicequota.Engine, err error) {
+func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, register func(string, http.Handler)) (engine *devicequota.Engine, err error) {
 	d := &o.Devices
 	if d.live == nil {
 		return nil, nil
@@ -149,7 +149,7 @@ func addDeviceAdmission(ctx context.Context, mgr ctrl.Manager, o *Options, serve
 			return nil, fmt.Errorf("adding the health check: %w", err)
 		}
 	}
-	deviceadmission.Register(server, d.live, quota, d.metrics)
+	deviceadmission.Register(register, d.live, quota, d.metrics)
 	return engine, keepRegistrations(mgr, o)
 }
 

@@ -95,7 +95,7 @@ func TestDeviceAdmissionWithoutLeading(t *testing.T) {
 			t.Fatalf("%s: %v", id, err)
 		}
 		h := hooks{}
-		if _, err := addDeviceAdmission(t.Context(), mgr, o, h); err != nil {
+		if _, err := addDeviceAdmission(t.Context(), mgr, o, h.Register); err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
 		return mgr, h

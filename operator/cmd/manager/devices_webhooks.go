@@ -12,9 +12,5 @@ func (d *DeviceOptions) forWebhooks(engine *devicequota.Engine) *webhook.Devices
 	if d.live == nil {
 		return nil
 	}
-	w := &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}}
-	if engine != nil {
-		w.Quotas = engine
-	}
-	return w
+	return &webhook.Devices{Registry: d.live, Options: raydevices.Options{Facts: d.AutoscalerFacts}, Quotas: engine}
 }

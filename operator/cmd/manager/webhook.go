@@ -21,11 +21,11 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
 			return fmt.Errorf("registering metrics: %w", err)
 		}
 	}
-	engine, err := addDeviceAdmission(ctx, mgr, o, server)
+	engine, err := addDeviceAdmission(ctx, mgr, o, server.Register)
 	if err != nil {
 		return fmt.Errorf("setting up device admission: %w", err)
 	}
-	webhook.Register(server, validationOptions(o), o.Webhook.stage, m, o.Devices.forWebhooks(engine))
+	webhook.Register(server.Register, validationOptions(o), o.Webhook.stage, m, o.Devices.forWebhooks(engine))
 	warnUnknownVersions(o.Config)
 	// The Service must not route to a replica that has no certificate yet.
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {

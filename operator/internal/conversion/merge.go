@@ -34,9 +34,7 @@ func (m merger) merge(n *node, obj, defaults, preserved map[string]any) {
 			obj[name] = value
 		}
 	}
-	if m.to == hub && !m.restoring {
-		takeOut(n, obj, preserved)
-	}
+	m.takeOut(n, obj, preserved)
 }
 
 // means reports whether the present value is not just a default, or equals the preserved one.
@@ -97,8 +95,11 @@ func (m merger) mergeList(n *node, present, defaults, preserved []any) {
 	}
 }
 
-// takeOut removes the values that split filled in, unless the client has changed them.
-func takeOut(n *node, obj, preserved map[string]any) {
+// takeOut removes from an object of a client the values that split filled in, unless the client has changed them.
+func (m merger) takeOut(n *node, obj, preserved map[string]any) {
+	if m.to != hub || m.restoring {
+		return
+	}
 	absent, _ := preserved[preservedAbsent].([]any)
 	for name, f := range n.fields {
 		if f.fill == nil || !slices.Contains(absent, any(name)) {

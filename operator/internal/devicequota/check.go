@@ -56,7 +56,7 @@ func (e *Engine) Check(ctx context.Context, program *plan.Program, pod *corev1.P
 	now := e.o.Clock.Now()
 	v := n.decide(a, now)
 	if len(v.Exceeded) == 0 && reserve && len(d.Totals) > 0 && !n.sees(pod.UID) {
-		n.reserve(pod.UID, a.entry(), now.Add(e.o.TTL))
+		n.reserve(pod.UID, a.entry(), now.Add(DefaultTTL))
 	}
 	return v, nil
 }
@@ -82,7 +82,7 @@ func (n *namespace) sees(uid types.UID) bool {
 
 func (n *namespace) check(a *question, q *corev1.ResourceQuota, v *Verdict) {
 	for _, l := range limits(a.program, q) {
-		unsized(q, l.resource, a.demand, v)
+		a.unsized(q, l.resource, v)
 		wants := a.demand.Totals[l.resource]
 		if wants == 0 {
 			continue // a Pod without demand always fits
@@ -92,7 +92,7 @@ func (n *namespace) check(a *question, q *corev1.ResourceQuota, v *Verdict) {
 			v.Warnings = append(v.Warnings, fmt.Sprintf("quota %q: %s is %s, which was rounded down to whole units", q.Name, l.key, l.text))
 		}
 		if used := n.used(q, l.resource, a.pod.UID); used.total()+wants > l.hard {
-			v.Exceeded = append(v.Exceeded, explain(a.program, q.Name, l.resource, a.demand, &used, l.hard))
+			v.Exceeded = append(v.Exceeded, a.explain(q, l, &used))
 			v.Resources = append(v.Resources, l.resource)
 		}
 	}
@@ -119,8 +119,8 @@ func limits(p *plan.Program, q *corev1.ResourceQuota) []limit {
 }
 
 // unsized handles requests with an unknown amount of memory under a quota for memory.
-func unsized(q *corev1.ResourceQuota, resource string, d *plan.Demand, v *Verdict) {
-	for _, u := range d.Unsized {
+func (a *question) unsized(q *corev1.ResourceQuota, resource string, v *Verdict) {
+	for _, u := range a.demand.Unsized {
 		switch {
 		case u.Resource != resource:
 		case u.Deny:
@@ -134,11 +134,11 @@ func unsized(q *corev1.ResourceQuota, resource string, d *plan.Demand, v *Verdic
 
 // explain returns a line such as: quota "team-a": nvidia.com/gpumem requested 8192 MiB (container ray-worker: 2 × 4096), in use
 // 6144 MiB (2 running, 1 pending), hard 8192 MiB, exceeds by 6144 MiB.
-func explain(program *plan.Program, quota, resource string, d *plan.Demand, u *tally, hard int64) string {
-	unit := program.Unit(resource)
+func (a *question) explain(q *corev1.ResourceQuota, l limit, u *tally) string {
+	unit, wants := a.program.Unit(l.resource), a.demand.Totals[l.resource]
 	var parts []string
-	for _, c := range d.Charges {
-		if c.Resource != resource {
+	for _, c := range a.demand.Charges {
+		if c.Resource != l.resource {
 			continue
 		}
 		text := fmt.Sprintf("container %s: %d", c.Container, c.Total)
@@ -158,5 +158,5 @@ func explain(program *plan.Program, quota, resource string, d *plan.Demand, u *t
 		inUse += " (" + strings.Join(who, ", ") + ")"
 	}
 	return fmt.Sprintf("quota %q: %s requested %d%s (%s), %s, hard %d%s, exceeds by %d%s",
-		quota, resource, d.Totals[resource], unit, strings.Join(parts, ", "), inUse, hard, unit, u.total()+d.Totals[resource]-hard, unit)
+		q.Name, l.resource, wants, unit, strings.Join(parts, ", "), inUse, l.hard, unit, u.total()+wants-l.hard, unit)
 }

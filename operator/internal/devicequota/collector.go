@@ -20,11 +20,9 @@ var (
 
 // Describe implements prometheus.Collector.
 func (e *Engine) Describe(ch chan<- *prometheus.Desc) {
-	ch <- hardDesc
-	ch <- usedDesc
-	ch <- podsDesc
-	ch <- overDesc
-	ch <- syncedDesc
+	for _, d := range []*prometheus.Desc{hardDesc, usedDesc, podsDesc, overDesc, syncedDesc} {
+		ch <- d
+	}
 }
 
 // Collect implements prometheus.Collector.

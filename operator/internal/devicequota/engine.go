@@ -1,3 +1,14 @@
+// Package devicequota decides whether a Pod fits the ResourceQuotas of its namespace for shared devices: limits.<resource> of
+// every resource in the registry of device families. Kubernetes accepts such limits but does not enforce them. It could not: Pods
+// request device memory per slice, and a quota limits the sum of all slices.
+//
+// The usage is the sum over all Pods of the namespace that have not ended, including pending ones. Admission and usage compute it
+// from the specs with the same function. The cache of Pods lags behind admission, so an admitted Pod is reserved until the cache
+// has it, for a limited time. The UID that the API server assigned to the Pod before the request identifies the reservation, so
+// clients cannot choose it.
+//
+// Each replica of the operator knows only its own reservations, so replicas that answer at the same moment may admit more than a
+// quota allows. With a Ledger they share reservations, at the price of one write per Pod.
 package devicequota
 
 import (
@@ -23,8 +34,6 @@ type Registry interface{ Program() *plan.Program }
 type Options struct {
 	Registry Registry
 	Clock    clock.PassiveClock
-	// TTL of reservations; 0 means DefaultTTL.
-	TTL time.Duration
 	// Ledger shares reservations with other replicas. Nil means that each replica knows only its own.
 	Ledger *Ledger
 }
@@ -51,8 +60,11 @@ type namespace struct {
 	// reserved contains the expiry of each reservation in entries.
 	reserved map[types.UID]time.Time
 	// gone contains, for Pods that have ended or were deleted, how long the ledger may still have a record.
-	gone   map[types.UID]time.Time
-	shared shared
+	gone map[types.UID]time.Time
+
+	// turn admits one writer of this process to the ledger at a time, so that only other replicas can conflict.
+	turn  chan struct{}
+	table *table // part of the ledger as last read or written, nil if unknown; guarded by turn
 }
 
 // entry is a Pod that counts for quotas, or a reservation for one.
@@ -65,9 +77,6 @@ type entry struct {
 
 // New returns an empty engine.
 func New(o Options) *Engine {
-	if o.TTL == 0 {
-		o.TTL = DefaultTTL
-	}
 	return &Engine{o: o, namespaces: map[string]*namespace{}}
 }
 
@@ -78,7 +87,7 @@ func (e *Engine) namespace(name string) *namespace {
 	if n == nil {
 		n = &namespace{
 			quotas: map[string]*corev1.ResourceQuota{}, entries: map[types.UID]*entry{}, program: e.o.Registry.Program(), sums: sums{},
-			reserved: map[types.UID]time.Time{}, gone: map[types.UID]time.Time{}, shared: newShared(),
+			reserved: map[types.UID]time.Time{}, gone: map[types.UID]time.Time{}, turn: make(chan struct{}, 1),
 		}
 		e.namespaces[name] = n
 	}
@@ -122,7 +131,7 @@ func (e *Engine) DeletePod(pod *corev1.Pod) {
 	defer n.mu.Unlock()
 	n.remove(pod.UID)
 	if e.o.Ledger != nil {
-		n.gone[pod.UID] = e.o.Clock.Now().Add(e.o.TTL)
+		n.gone[pod.UID] = e.o.Clock.Now().Add(DefaultTTL)
 	}
 }
 

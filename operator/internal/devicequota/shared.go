@@ -9,15 +9,6 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// shared is the part of the ledger that belongs to a namespace.
-type shared struct {
-	// turn admits one writer of this process at a time, so that only other replicas can conflict.
-	turn  chan struct{}
-	table *table // as last read or written, nil if unknown; guarded by turn
-}
-
-func newShared() shared { return shared{turn: make(chan struct{}, 1)} }
-
 // contention is the back-off after a conflict with another replica. Its sum is well below the timeout of the webhook.
 var contention = wait.Backoff{Steps: 12, Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 1}
 
@@ -28,21 +19,21 @@ func overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.I
 // can only have grown since the last read. A positive verdict requires that the reservation is written.
 func (e *Engine) checkShared(ctx context.Context, n *namespace, a *question) (Verdict, error) {
 	select {
-	case n.shared.turn <- struct{}{}:
-		defer func() { <-n.shared.turn }()
+	case n.turn <- struct{}{}:
+		defer func() { <-n.turn }()
 	case <-ctx.Done():
 		return Verdict{}, ctx.Err()
 	}
 	var v Verdict
 	err := retry.OnError(contention, overtaken, func() (err error) {
-		if n.shared.table == nil {
-			if n.shared.table, err = e.o.Ledger.read(ctx, a.pod.Namespace); err != nil {
+		if n.table == nil {
+			if n.table, err = e.o.Ledger.read(ctx, a.pod.Namespace); err != nil {
 				return err
 			}
 		}
 		v, err = e.reserveShared(ctx, n, a)
 		if err != nil {
-			n.shared.table = nil
+			n.table = nil
 		}
 		return err
 	})
@@ -55,12 +46,12 @@ func (e *Engine) reserveShared(ctx context.Context, n *namespace, a *question) (
 	if done {
 		return v, nil
 	}
-	until := now.Add(e.o.TTL)
-	t, err := e.o.Ledger.write(ctx, a.pod.Namespace, n.shared.table.with(a.pod.UID, record{Scopes: a.scopes, Totals: a.demand.Totals, Until: until}, now))
+	until := now.Add(DefaultTTL)
+	t, err := e.o.Ledger.write(ctx, a.pod.Namespace, n.table.with(a.pod.UID, record{Scopes: a.scopes, Totals: a.demand.Totals, Until: until}, now))
 	if err != nil {
 		return Verdict{}, err
 	}
-	n.shared.table = t
+	n.table = t
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.sees(a.pod.UID) {
@@ -73,7 +64,7 @@ func (e *Engine) reserveShared(ctx context.Context, n *namespace, a *question) (
 func (n *namespace) decideShared(a *question, now time.Time) (v Verdict, done bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for uid, r := range n.shared.table.records {
+	for uid, r := range n.table.records {
 		if _, gone := n.gone[uid]; gone || n.entries[uid] != nil || !now.Before(r.Until) {
 			continue
 		}

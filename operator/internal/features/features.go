@@ -1,3 +1,7 @@
+// Package features declares the feature gates of the operator.
+//
+// Gates are read in cmd, in a step or in the list of steps, never in builders and rules, which get plain options. There is no
+// global gate: cmd creates one and passes it on, so that two operators in one process, as in tests, do not share settings.
 package features
 
 import (
@@ -33,31 +37,25 @@ type gate struct {
 	effect string
 }
 
-// stable returns a gate that can no longer be turned off: suspension and the rejection of an invalid spec need conditions.
-func stable(effect string) gate {
-	return gate{featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta, LockToDefault: true}, effect}
-}
-
-func beta(effect string) gate {
-	return gate{featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta}, effect}
-}
-
-func alpha(effect string) gate {
-	return gate{featuregate.FeatureSpec{Default: false, PreRelease: featuregate.Alpha}, effect}
-}
+var (
+	// stable gates can no longer be turned off: suspension and the rejection of an invalid spec need conditions.
+	stable = featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta, LockToDefault: true}
+	beta   = featuregate.FeatureSpec{Default: true, PreRelease: featuregate.Beta}
+	alpha  = featuregate.FeatureSpec{Default: false, PreRelease: featuregate.Alpha}
+)
 
 var gates = map[featuregate.Feature]gate{
-	RayClusterStatusConditions:       stable("Conditions in the status of a RayCluster. Always on: the name is accepted because charts set it."),
-	RayJobDeletionPolicy:             beta("`deletionStrategy` of RayJob, and `suspend` of a worker group. Off: both are refused."),
-	RayMultiHostIndexing:             beta("Labels with the indices of replica and host. The operator replaces all Pods of a multi-host replica together. Off: if one host of a TPU slice is lost, the others keep running without use."),
-	RayServiceIncrementalUpgrade:     beta("The upgrade strategy NewClusterWithIncrementalUpgrade of RayService, which shifts traffic step by step through the Gateway API. Off: it works like None."),
-	RayCronJob:                       alpha("The controller of RayCronJob. Off: the operator ignores these objects."),
-	SidecarSubmitterRestart:          alpha("Restarts of the submitter container in the head Pod. Needs Kubernetes 1.35 and Ray 2.54. Off: a submitter that loses its connection ends the job."),
-	RayClusterNetworkPolicy:          alpha("`networkPolicy` of RayCluster. Off: it is refused, because the cluster would be open."),
-	GCSFaultToleranceEmbeddedStorage: alpha("The backend rocksdb of `gcsFaultToleranceOptions`. Off: it is refused."),
-	RayClusterMTLS:                   alpha("`tlsOptions` of RayCluster, by cert-manager. Off: it is refused, because traffic would not be encrypted."),
-	RayClusterHistoryServer:          alpha("`historyServerOptions` of RayCluster. Off: it is refused."),
-	KubernetesWAS:                    alpha("Gangs for the Kubernetes scheduler (workload-aware scheduling). Excludes `--batch-scheduler`, because a Pod has one scheduler."),
+	RayClusterStatusConditions:       {stable, "Conditions in the status of a RayCluster. Always on: the name is accepted because charts set it."},
+	RayJobDeletionPolicy:             {beta, "`deletionStrategy` of RayJob, and `suspend` of a worker group. Off: both are refused."},
+	RayMultiHostIndexing:             {beta, "Labels with the indices of replica and host. The operator replaces all Pods of a multi-host replica together. Off: if one host of a TPU slice is lost, the others keep running without use."},
+	RayServiceIncrementalUpgrade:     {beta, "The upgrade strategy NewClusterWithIncrementalUpgrade of RayService, which shifts traffic step by step through the Gateway API. Off: it works like None."},
+	RayCronJob:                       {alpha, "The controller of RayCronJob. Off: the operator ignores these objects."},
+	SidecarSubmitterRestart:          {alpha, "Restarts of the submitter container in the head Pod. Needs Kubernetes 1.35 and Ray 2.54. Off: a submitter that loses its connection ends the job."},
+	RayClusterNetworkPolicy:          {alpha, "`networkPolicy` of RayCluster. Off: it is refused, because the cluster would be open."},
+	GCSFaultToleranceEmbeddedStorage: {alpha, "The backend rocksdb of `gcsFaultToleranceOptions`. Off: it is refused."},
+	RayClusterMTLS:                   {alpha, "`tlsOptions` of RayCluster, by cert-manager. Off: it is refused, because traffic would not be encrypted."},
+	RayClusterHistoryServer:          {alpha, "`historyServerOptions` of RayCluster. Off: it is refused."},
+	KubernetesWAS:                    {alpha, "Gangs for the Kubernetes scheduler (workload-aware scheduling). Excludes `--batch-scheduler`, because a Pod has one scheduler."},
 }
 
 // New returns a gate with all features at their defaults.

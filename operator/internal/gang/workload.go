@@ -6,7 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
@@ -31,18 +31,14 @@ type Workload struct {
 	Autoscaling bool
 	// Members are the head, then the worker groups in the order of the spec. Empty if there is no cluster.
 	Members []Member
-	// Submitter is the Pod or container that submits a RayJob; nil if there is none.
+	// Submitter is the Pod that submits a RayJob; nil if there is none.
 	Submitter *Member
-	// SubmitterIsPod means that the submitter runs in a Pod of its own.
-	SubmitterIsPod bool
 }
 
 // Owner identifies the RayCluster or RayJob.
 type Owner struct {
-	Kind                string
-	Namespace, Name     string
-	UID                 types.UID
-	Labels, Annotations map[string]string
+	Kind string
+	metav1.ObjectMeta
 }
 
 // Member is a set of equal Pods.
@@ -63,9 +59,7 @@ type Member struct {
 // ForCluster returns the workload of a RayCluster whose Pods are built with the options o.
 func ForCluster(rc *rayv1.RayCluster, o pod.Options) *Workload {
 	w := &Workload{
-		Owner: Owner{
-			Kind: KindRayCluster, Namespace: rc.Namespace, Name: rc.Name, UID: rc.UID, Labels: rc.Labels, Annotations: rc.Annotations,
-		},
+		Owner:       Owner{KindRayCluster, rc.ObjectMeta},
 		Autoscaling: rc.Spec.EnableInTreeAutoscaling != nil && *rc.Spec.EnableInTreeAutoscaling,
 		Members: []Member{{
 			Name: rayv1.HeadGroupName, Desired: 1, Min: 1,
@@ -92,12 +86,8 @@ func ForCluster(rc *rayv1.RayCluster, o pod.Options) *Workload {
 // submitter container in the head is part of the cluster.
 func ForJob(j *rayv1.RayJob, rc *rayv1.RayCluster, submitter *batchv1.Job, o pod.Options) *Workload {
 	w := ForCluster(rc, o)
-	w.Owner = Owner{
-		Kind: KindRayJob, Namespace: j.Namespace, Name: j.Name, UID: j.UID, Labels: j.Labels, Annotations: j.Annotations,
-	}
-	w.Job = ""
+	w.Owner, w.Job = Owner{KindRayJob, j.ObjectMeta}, ""
 	if submitter != nil {
-		w.SubmitterIsPod = true
 		w.Submitter = &Member{
 			Name: rayv1.SubmitterGroupName, Desired: 1, Min: 1,
 			Template: &submitter.Spec.Template, Resources: resources.OfPod(&submitter.Spec.Template.Spec),

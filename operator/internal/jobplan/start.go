@@ -12,12 +12,12 @@ func begin(s *step) {
 	s.act(EnsureFinalizer)
 	if !s.mode(rayv1.InteractiveMode) && s.status.JobId == "" {
 		if s.status.JobId = s.spec.JobId; s.status.JobId == "" {
-			s.status.JobId = names.JobAttempt(s.in.Job.Name, s.in.Suffix())
+			s.status.JobId = names.Attempt(s.in.Job.Name, s.in.Suffix())
 		}
 	}
 	if s.status.RayClusterName == "" {
 		if s.status.RayClusterName = s.spec.ClusterSelector[rayv1.LabelCluster]; s.status.RayClusterName == "" {
-			s.status.RayClusterName = names.JobAttempt(s.in.Job.Name, s.in.Suffix())
+			s.status.RayClusterName = names.Attempt(s.in.Job.Name, s.in.Suffix())
 		}
 	}
 	s.status.JobStatus, s.status.Reason, s.status.Message = "", "", ""

@@ -2,13 +2,10 @@ package metrics
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,22 +15,20 @@ import (
 
 // RayCluster collects metrics about RayClusters.
 type RayCluster struct {
-	collector
-	info, provisioned, suspended, stalledReason, provisionedDuration *prometheus.Desc
-	invalid                                                          *prometheus.Desc
-	violations, warnings                                             *prometheus.CounterVec
-	provisioning                                                     prometheus.Histogram
-	durations                                                        byowner.Map[struct{}, float64]
+	Collector[*rayv1.RayCluster]
+	invalid              prometheus.Gauge
+	violations, warnings *prometheus.CounterVec
+	provisioning         prometheus.Histogram
+	durations            byowner.Map[struct{}, float64]
 }
-
-var _ prometheus.Collector = (*RayCluster)(nil)
 
 // NewRayCluster returns a collector that reads clusters from reader, which must be a cache.
 func NewRayCluster(reader client.Reader) *RayCluster {
 	m := &RayCluster{
-		collector: collector{reader: reader},
-		invalid: prometheus.NewDesc("raygate_invalid_objects",
-			"Objects whose spec is refused at present.", []string{"kind"}, nil),
+		Collector: Collector[*rayv1.RayCluster]{reader: reader, list: &rayv1.RayClusterList{}},
+		invalid: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "raygate_invalid_objects", Help: "Objects whose spec is refused at present.", ConstLabels: prometheus.Labels{"kind": "RayCluster"},
+		}),
 		violations: counter("raygate_validation_failures_total", "Broken rules of objects, once per version of an object."),
 		warnings:   counter("raygate_validation_warnings_total", "Rules that only warn, once per version of an object."),
 		provisioning: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -41,14 +36,18 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 			Help: "Seconds from the creation of a RayCluster until RayClusterProvisioned became True for the first time.",
 		}),
 	}
-	m.info = m.desc("kuberay_cluster_info", "One per RayCluster, with the kind of object that it was made for.", "owner_kind")
-	m.provisioned = m.desc("kuberay_cluster_condition_provisioned",
-		"One per RayCluster, with the value of the condition RayClusterProvisioned.", "condition")
-	m.suspended = m.desc("raygate_cluster_suspended", "One per RayCluster whose spec asks for suspension, as one that waits in a queue of Kueue.")
-	m.stalledReason = m.desc("raygate_cluster_condition_stalled",
-		"One per RayCluster that makes no progress, with the reason of the condition Stalled.", "reason")
-	m.provisionedDuration = m.desc("kuberay_cluster_provisioned_duration_seconds",
-		"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.")
+	m.others, m.listed = []prometheus.Collector{m.invalid, m.violations, m.warnings, m.provisioning}, m.count
+	m.add("kuberay_cluster_info", "One per RayCluster, with the kind of object that it was made for.",
+		func(rc *rayv1.RayCluster, send sender) { send(1, ownerKind(rc)) }, "owner_kind")
+	m.add("kuberay_cluster_condition_provisioned", "One per RayCluster, with the value of the condition RayClusterProvisioned.",
+		func(rc *rayv1.RayCluster, send sender) {
+			send(1, is(rc.Status.Conditions, rayv1.RayClusterProvisioned))
+		}, "condition")
+	m.add("raygate_cluster_suspended", "One per RayCluster whose spec asks for suspension, as one that waits in a queue of Kueue.", sendSuspended)
+	m.add("raygate_cluster_condition_stalled", "One per RayCluster that makes no progress, with the reason of the condition Stalled.",
+		func(rc *rayv1.RayCluster, send sender) { stalled(rc.Status.Conditions, send) }, "reason")
+	m.add("kuberay_cluster_provisioned_duration_seconds",
+		"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.", m.sendDuration)
 	return m
 }
 
@@ -78,49 +77,27 @@ func observe(c *prometheus.CounterVec, rule string) {
 	c.WithLabelValues("RayCluster", cmp.Or(rule, "unknown")).Inc()
 }
 
-// Describe implements prometheus.Collector.
-func (m *RayCluster) Describe(ch chan<- *prometheus.Desc) {
-	m.collector.Describe(ch)
-	ch <- m.invalid
-	m.violations.Describe(ch)
-	m.warnings.Describe(ch)
-	m.provisioning.Describe(ch)
+func (m *RayCluster) sendDuration(rc *rayv1.RayCluster, send sender) {
+	if d, ok := m.durations.Get(rc.UID, struct{}{}); ok {
+		send(d)
+	}
 }
 
-// Collect implements prometheus.Collector.
-func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
-	m.violations.Collect(ch)
-	m.warnings.Collect(ch)
-	m.provisioning.Collect(ch)
-	var list rayv1.RayClusterList
-	if !m.list(ch, &list) {
-		return
+func sendSuspended(rc *rayv1.RayCluster, send sender) {
+	if ptr.Deref(rc.Spec.Suspend, false) {
+		send(1)
 	}
+}
+
+func (m *RayCluster) count(all []*rayv1.RayCluster) {
+	m.durations.Retain(uids(all))
 	invalid := 0
-	alive := map[types.UID]bool{}
-	for i := range list.Items {
-		rc := &list.Items[i]
-		alive[rc.UID] = true
-		m.gauge(ch, m.info, 1, rc, ownerKind(rc))
-		m.gauge(ch, m.provisioned, 1, rc, is(rc.Status.Conditions, rayv1.RayClusterProvisioned))
-		if d, ok := m.durations.Get(rc.UID, struct{}{}); ok {
-			m.gauge(ch, m.provisionedDuration, d, rc)
-		}
+	for _, rc := range all {
 		if meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterInvalidSpec) {
 			invalid++
 		}
-		if ptr.Deref(rc.Spec.Suspend, false) {
-			m.gauge(ch, m.suspended, 1, rc)
-		}
-		m.stalled(ch, m.stalledReason, rc, rc.Status.Conditions)
 	}
-	m.durations.Retain(alive)
-	ch <- prometheus.MustNewConstMetric(m.invalid, prometheus.GaugeValue, float64(invalid), "RayCluster")
-}
-
-// is returns the value of a condition as a label.
-func is(conditions []metav1.Condition, kind string) string {
-	return strconv.FormatBool(meta.IsStatusConditionTrue(conditions, kind))
+	m.invalid.Set(float64(invalid))
 }
 
 func ownerKind(rc *rayv1.RayCluster) string {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,13 +12,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/byowner"
 )
 
-// RayJob collects metrics about RayJobs, with the names and labels of KubeRay 1.7. It lists them from the cache at each scrape.
+// RayJob collects metrics about RayJobs, with the names and labels of KubeRay 1.7.
 type RayJob struct {
-	collector
-	info, state, duration *prometheus.Desc
-	ended                 *prometheus.CounterVec
-	seconds               *prometheus.HistogramVec
-	ends                  byowner.Map[attemptEnd, float64]
+	Collector[*rayv1.RayJob]
+	ended   *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+	ends    byowner.Map[attemptEnd, float64]
 }
 
 // attemptEnd contains the labels for the end of an attempt.
@@ -28,7 +26,7 @@ type attemptEnd struct{ state, retries string }
 // NewRayJob returns a collector that lists RayJobs from reader.
 func NewRayJob(reader client.Reader) *RayJob {
 	m := &RayJob{
-		collector: collector{reader: reader},
+		Collector: Collector[*rayv1.RayJob]{reader: reader, list: &rayv1.RayJobList{}},
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_job_attempts_ended_total", Help: "Attempts at RayJobs that ended, by the state after it: Complete, Failed or Retrying.",
 		}, []string{"namespace", "state"}),
@@ -36,10 +34,17 @@ func NewRayJob(reader client.Reader) *RayJob {
 			Name: "raygate_job_attempt_seconds", Help: "Seconds from the start of an attempt at a RayJob to its end, by the state after it.", Buckets: longBuckets,
 		}, []string{"state"}),
 	}
-	m.info = m.desc("kuberay_job_info", "One per RayJob.")
-	m.state = m.desc("kuberay_job_deployment_status", "One per RayJob, with its state.", "deployment_status")
-	m.duration = m.desc("kuberay_job_execution_duration_seconds",
-		"Seconds from the start of an attempt at a RayJob to its end, with the attempts that had failed before.", "job_deployment_status", "retry_count")
+	m.others = []prometheus.Collector{m.ended, m.seconds}
+	m.listed = func(all []*rayv1.RayJob) { m.ends.Retain(uids(all)) }
+	m.add("kuberay_job_info", "One per RayJob.", func(_ *rayv1.RayJob, send sender) { send(1) })
+	m.add("kuberay_job_deployment_status", "One per RayJob, with its state.",
+		func(j *rayv1.RayJob, send sender) { send(1, string(j.Status.JobDeploymentStatus)) }, "deployment_status")
+	const duration = "Seconds from the start of an attempt at a RayJob to its end, with the attempts that had failed before."
+	m.add("kuberay_job_execution_duration_seconds", duration, func(j *rayv1.RayJob, send sender) {
+		for end, seconds := range m.ends.All(j.UID) {
+			send(seconds, end.state, end.retries)
+		}
+	}, "job_deployment_status", "retry_count")
 	return m
 }
 
@@ -53,32 +58,4 @@ func (m *RayJob) ObserveEnd(before *rayv1.RayJob, state rayv1.JobDeploymentStatu
 	seconds := now.Sub(before.Status.StartTime.Time).Seconds()
 	m.ends.Set(before.UID, end, seconds)
 	m.seconds.WithLabelValues(string(state)).Observe(seconds)
-}
-
-// Describe implements prometheus.Collector.
-func (m *RayJob) Describe(ch chan<- *prometheus.Desc) {
-	m.collector.Describe(ch)
-	m.ended.Describe(ch)
-	m.seconds.Describe(ch)
-}
-
-// Collect implements prometheus.Collector.
-func (m *RayJob) Collect(ch chan<- prometheus.Metric) {
-	m.ended.Collect(ch)
-	m.seconds.Collect(ch)
-	var list rayv1.RayJobList
-	if !m.list(ch, &list) {
-		return
-	}
-	alive := map[types.UID]bool{}
-	for i := range list.Items {
-		j := &list.Items[i]
-		alive[j.UID] = true
-		m.gauge(ch, m.info, 1, j)
-		m.gauge(ch, m.state, 1, j, string(j.Status.JobDeploymentStatus))
-		for end, seconds := range m.ends.All(j.UID) {
-			m.gauge(ch, m.duration, seconds, j, end.state, end.retries)
-		}
-	}
-	m.ends.Retain(alive)
 }

@@ -9,6 +9,7 @@ package overlay
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -22,58 +23,55 @@ import (
 // object was created and deleted while the watch was re-established.
 const Timeout = 30 * time.Second
 
-// Overlay stores writes of one kind by owner. It is safe for concurrent use by several goroutines, but by only one per owner,
+// Overlay stores writes of Pods by owner. It is safe for concurrent use by several goroutines, but by only one per owner,
 // except for Gone.
-type Overlay[T client.Object] struct {
-	clock       clock.PassiveClock
-	terminating func(object T, since metav1.Time) T
-	writes      byowner.Map[types.UID, write[T]] // by the UID of the object
+type Overlay struct {
+	clock  clock.PassiveClock
+	writes byowner.Map[types.UID, write] // by the UID of the Pod
 }
 
-// write is an object as returned by a write, or its deletion.
-type write[T client.Object] struct {
-	object  T
+// write is a Pod as returned by a write, or its deletion.
+type write struct {
+	pod     *corev1.Pod
 	deleted bool
 	at      time.Time
 }
 
-// New returns an empty overlay. terminating returns a copy of an object with a deletion timestamp; it may be shallow.
-func New[T client.Object](c clock.PassiveClock, terminating func(object T, since metav1.Time) T) *Overlay[T] {
-	return &Overlay[T]{clock: c, terminating: terminating}
-}
+// New returns an empty overlay.
+func New(c clock.PassiveClock) *Overlay { return &Overlay{clock: c} }
 
-// Written records an object as returned by its creation or change.
-func (o *Overlay[T]) Written(owner types.UID, object T) {
-	o.writes.Set(owner, object.GetUID(), write[T]{object: object, at: o.clock.Now()})
+// Written records a Pod as returned by its creation or change.
+func (o *Overlay) Written(owner types.UID, pod *corev1.Pod) {
+	o.writes.Set(owner, pod.UID, write{pod: pod, at: o.clock.Now()})
 }
 
 // Deleted records that the API server accepted the deletion.
-func (o *Overlay[T]) Deleted(owner, object types.UID) {
-	o.writes.Set(owner, object, write[T]{deleted: true, at: o.clock.Now()})
+func (o *Overlay) Deleted(owner, pod types.UID) {
+	o.writes.Set(owner, pod, write{deleted: true, at: o.clock.Now()})
 }
 
-// Gone is called by the watch for each deleted object. Otherwise an object that lives for less than the lag of the cache would be
-// shown until the timeout.
-func (o *Overlay[T]) Gone(owner, object types.UID) { o.writes.Delete(owner, object) }
+// Gone is called by the watch for each deleted Pod. Otherwise a Pod that lives for less than the lag of the cache would be shown until
+// the timeout.
+func (o *Overlay) Gone(owner, pod types.UID) { o.writes.Delete(owner, pod) }
 
 // Pending reports whether the cache lacked writes in the last call of List.
-func (o *Overlay[T]) Pending(owner types.UID) bool { return len(o.writes.All(owner)) > 0 }
+func (o *Overlay) Pending(owner types.UID) bool { return len(o.writes.All(owner)) > 0 }
 
 // Forget drops all writes of a deleted owner.
-func (o *Overlay[T]) Forget(owner types.UID) { o.writes.Forget(owner) }
+func (o *Overlay) Forget(owner types.UID) { o.writes.Forget(owner) }
 
-// List returns the objects of the owner as if the cache had seen all own writes: created objects are included, deleted ones are
-// terminating. It drops writes that the cache shows. It does not copy objects.
-func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
+// List returns the Pods of the owner as if the cache had seen all own writes: created Pods are included, deleted ones are terminating.
+// It drops writes that the cache shows. Pods are shared with the cache, terminating ones except for the deletion timestamp.
+func (o *Overlay) List(owner types.UID, cached []*corev1.Pod) []*corev1.Pod {
 	writes := o.writes.All(owner)
 	if len(writes) == 0 {
 		return cached
 	}
-	view := make([]T, 0, len(cached)+len(writes))
+	view := make([]*corev1.Pod, 0, len(cached)+len(writes))
 	seen := make(map[types.UID]struct{}, len(writes))
-	for _, object := range cached {
-		seen[object.GetUID()] = struct{}{}
-		view = append(view, o.over(owner, writes, object))
+	for _, pod := range cached {
+		seen[pod.UID] = struct{}{}
+		view = append(view, o.over(owner, writes, pod))
 	}
 	for uid, w := range writes {
 		if _, ok := seen[uid]; ok {
@@ -83,27 +81,29 @@ func (o *Overlay[T]) List(owner types.UID, cached []T) []T {
 			o.Gone(owner, uid)
 			continue
 		}
-		view = append(view, w.object)
+		view = append(view, w.pod)
 	}
 	return view
 }
 
-// over returns the newer of the cached object and the own write.
-func (o *Overlay[T]) over(owner types.UID, writes map[types.UID]write[T], cached T) T {
-	w, ok := writes[cached.GetUID()]
+// over returns the newer of the cached Pod and the own write.
+func (o *Overlay) over(owner types.UID, writes map[types.UID]write, cached *corev1.Pod) *corev1.Pod {
+	w, ok := writes[cached.UID]
 	switch {
 	case !ok:
 		return cached
-	case o.expired(w), w.deleted && cached.GetDeletionTimestamp() != nil, !w.deleted && !Newer(w.object, cached):
-		o.Gone(owner, cached.GetUID())
+	case o.expired(w), w.deleted && cached.DeletionTimestamp != nil, !w.deleted && !Newer(w.pod, cached):
+		o.Gone(owner, cached.UID)
 		return cached
 	case w.deleted:
-		return o.terminating(cached, metav1.NewTime(w.at))
+		terminating := *cached
+		terminating.DeletionTimestamp = &metav1.Time{Time: w.at}
+		return &terminating
 	}
-	return w.object
+	return w.pod
 }
 
-func (o *Overlay[T]) expired(w write[T]) bool { return o.clock.Since(w.at) >= Timeout }
+func (o *Overlay) expired(w write) bool { return o.clock.Since(w.at) >= Timeout }
 
 // Newer reports whether a is a later version than b. Versions that are not numbers, as in fakes, count as equal.
 func Newer(a, b client.Object) bool {

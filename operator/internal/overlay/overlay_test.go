@@ -6,22 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/overlay"
 )
 
-type pods = overlay.Overlay[*corev1.Pod]
+type pods = overlay.Overlay
 
-func newPods(c *clocktesting.FakeClock) *pods {
-	return overlay.New(c, func(p *corev1.Pod, since metav1.Time) *corev1.Pod {
-		leaving := *p
-		leaving.DeletionTimestamp = &since
-		return &leaving
-	})
-}
+func newPods(c *clocktesting.FakeClock) *pods { return overlay.New(c) }
 
 func TestList(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2))

@@ -2,6 +2,7 @@ package podexec
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -16,20 +17,20 @@ const (
 	maxRequests = firstBatch + 2*firstBatch + maxBatch
 )
 
-// batches calls do for the items 0 to n-1 in parallel batches. The size doubles while all requests succeed and is reset after a
-// failure. It skips items for which skip returns true, which is checked between batches. It ends early when over returns true.
-func batches(ctx context.Context, n int, skip func(i int) bool, over func() bool, do func(ctx context.Context, i int) error) {
+// batches makes the requests of attempts in parallel batches. The size doubles while all requests succeed and is reset after a failure.
+// It stops an attempt after the batch with its first failure, and all attempts if the API server is unreachable.
+func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do func(ctx context.Context, i int) error) {
 	size := firstBatch
-	for next := 0; next < n && !over(); {
+	for next := 0; next < n && r.result.Err == nil; {
 		var batch []int
 		for ; next < n && len(batch) < size; next++ {
-			if !skip(next) {
+			if len(r.failed[of(next)]) == 0 {
 				batch = append(batch, next)
 			}
 		}
 		var all errgroup.Group
 		for _, i := range batch {
-			all.Go(func() error { return do(ctx, i) })
+			all.Go(func() error { return r.record(of(i), do(ctx, i)) })
 		}
 		if all.Wait() == nil {
 			size = min(2*size, maxBatch)
@@ -37,4 +38,19 @@ func batches(ctx context.Context, n int, skip func(i int) bool, over func() bool
 			size = firstBatch
 		}
 	}
+}
+
+// record records the error of a request, if there is one, and returns it.
+func (r *run) record(a attempt, err error) error {
+	if err == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed[a] = append(r.failed[a], err)
+	if unreachable(err) && r.result.Err == nil {
+		// The first error is enough: they differ only in the port of the connection.
+		r.result.Err = fmt.Errorf("%s Pods of group %s: %w", a.operation, a.group, err)
+	}
+	return err
 }

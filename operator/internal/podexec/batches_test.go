@@ -3,16 +3,16 @@ package podexec
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync/atomic"
 	"testing"
 )
 
 func TestBatches(t *testing.T) {
-	never := func() bool { return false }
 	cases := map[string]struct {
 		n         int
 		refuse    func(i int) bool
-		skips     bool // after the first failure all is skipped
+		skips     bool // after the first failure all is skipped: one attempt
 		wantTried int32
 		wantBad   int32
 	}{
@@ -26,8 +26,12 @@ func TestBatches(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var tried, bad, inFlight, most atomic.Int32
-			skip := func(int) bool { return tc.skips && bad.Load() > 0 }
-			batches(t.Context(), tc.n, skip, never, func(_ context.Context, i int) error {
+			r := &run{failed: map[attempt][]error{}}
+			of := func(i int) attempt { return attempt{creating, strconv.Itoa(i)} }
+			if tc.skips {
+				of = func(int) attempt { return attempt{creating, "g"} }
+			}
+			r.batches(t.Context(), tc.n, of, func(_ context.Context, i int) error {
 				tried.Add(1)
 				now := inFlight.Add(1)
 				defer inFlight.Add(-1)
@@ -51,10 +55,10 @@ func TestBatches(t *testing.T) {
 
 func TestBatchesEndWhenNothingCanBeAsked(t *testing.T) {
 	var tried atomic.Int32
-	over := func() bool { return tried.Load() > 0 }
-	batches(t.Context(), 100, func(int) bool { return false }, over, func(context.Context, int) error {
+	r := &run{failed: map[attempt][]error{}}
+	r.batches(t.Context(), 100, func(i int) attempt { return attempt{creating, strconv.Itoa(i)} }, func(context.Context, int) error {
 		tried.Add(1)
-		return nil
+		return context.DeadlineExceeded
 	})
 	if got := tried.Load(); got != firstBatch {
 		t.Errorf("tried %d, want one batch of %d", got, firstBatch)

@@ -1,3 +1,8 @@
+// Package podexec carries out a podplan.Plan: it creates and deletes Pods in parallel batches, records its writes until the cache
+// shows them, and backs off after rejected requests. A run makes a limited number of requests, so that a cluster with thousands of
+// Pods does not block a worker of the controller. The package never sleeps or waits for a cache.
+//
+// It must not decide which Pods to create and delete (package podplan) or their content (package build/pod).
 package podexec
 
 import (
@@ -21,40 +26,26 @@ import (
 // reconcile.LastRetry.
 const FirstRetry = time.Second
 
-// Config configures an Executor. All fields are required.
-type Config struct {
-	Client client.Client // writes
-	Live   client.Reader // reads from the API server
-	Clock  clock.PassiveClock
-}
-
 // Executor creates and deletes the Pods of clusters. It is safe for concurrent use by several goroutines, but by only one per
 // cluster.
 type Executor struct {
 	client  client.Client
 	live    client.Reader
-	written *overlay.Overlay[*corev1.Pod]
+	written *overlay.Overlay
 	refused *backoff.Limiter[[]Failure] // by operation and group: rejected or unanswered requests
 	ended   *backoff.Limiter[struct{}]  // by group: Pods that ended by themselves
 }
 
-// New returns an Executor.
-func New(c Config) *Executor {
+// New returns an Executor that writes with c and reads from the API server with live.
+func New(c client.Client, live client.Reader, k clock.PassiveClock) *Executor {
 	waits := backoff.Config{First: FirstRetry, Last: reconcile.LastRetry}
 	return &Executor{
-		client:  c.Client,
-		live:    c.Live,
-		written: overlay.New(c.Clock, terminating),
-		refused: backoff.New[[]Failure](c.Clock, waits),
-		ended:   backoff.New[struct{}](c.Clock, waits),
+		client:  c,
+		live:    live,
+		written: overlay.New(k),
+		refused: backoff.New[[]Failure](k, waits),
+		ended:   backoff.New[struct{}](k, waits),
 	}
-}
-
-// terminating returns a shallow copy: only the replaced field differs, the rest is shared with the cache.
-func terminating(p *corev1.Pod, since metav1.Time) *corev1.Pod {
-	c := *p
-	c.DeletionTimestamp = &since
-	return &c
 }
 
 // View returns the Pods of a cluster as if the cache had seen all writes of the Executor. It does not copy the Pods.

@@ -79,26 +79,6 @@ func (r *run) delete(ctx context.Context) {
 	}
 }
 
-// batches makes the requests of attempts and records failures. It stops an attempt after its first failure, and all attempts if
-// the API server is unreachable.
-func (r *run) batches(ctx context.Context, n int, of func(i int) attempt, do func(context.Context, int) error) {
-	skip := func(i int) bool { return len(r.failed[of(i)]) > 0 }
-	over := func() bool { return r.result.Err != nil }
-	batches(ctx, n, skip, over, func(ctx context.Context, i int) error {
-		err := do(ctx, i)
-		if err != nil {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.failed[of(i)] = append(r.failed[of(i)], err)
-			if unreachable(err) && r.result.Err == nil {
-				// The first error is enough: they differ only in the port of the connection.
-				r.result.Err = fmt.Errorf("%s Pods of group %s: %w", of(i).operation, of(i).group, err)
-			}
-		}
-		return err
-	})
-}
-
 // end records the result of an attempt and reports whether all its requests succeeded. Unreachable errors are left to the work
 // queue, which retries.
 func (r *run) end(a attempt, describe func(error) Failure) bool {
@@ -119,7 +99,7 @@ func (r *run) end(a attempt, describe func(error) Failure) bool {
 		}
 	}
 	if len(failures) == 0 {
-		r.result.Earlier = append(r.result.Earlier, r.last(r.cluster, a)...) // the API server gave no newer answer
+		r.result.Earlier = append(r.result.Earlier, r.last(a)...) // the API server gave no newer answer
 		r.refused.Unknown(a.key(r.cluster), r.cluster.Generation)
 		return false
 	}
@@ -138,7 +118,7 @@ func (r *run) tooEarly(a attempt) bool {
 		return false
 	}
 	r.again(wait)
-	for _, f := range r.last(r.cluster, a) {
+	for _, f := range r.last(a) {
 		if !slices.Contains(r.result.Earlier, f) {
 			r.result.Earlier = append(r.result.Earlier, f)
 		}
@@ -149,25 +129,20 @@ func (r *run) tooEarly(a attempt) bool {
 func (r *run) again(after time.Duration) { r.result.After = reconcile.Sooner(r.result.After, after) }
 
 // attempt is an operation on the Pods of a group.
-type attempt struct {
-	operation operation
-	group     string
-}
-
-type operation string
+type attempt struct{ operation, group string }
 
 const (
-	creating operation = "create"
-	deleting operation = "delete"
+	creating = "create"
+	deleting = "delete"
 )
 
 func (a attempt) key(cluster metav1.Object) backoff.Key {
-	return backoff.Key{Owner: cluster.GetUID(), Attempt: string(a.operation) + "/" + a.group}
+	return backoff.Key{Owner: cluster.GetUID(), Attempt: a.operation + "/" + a.group}
 }
 
 // last returns the failures of the last attempt for this generation of the cluster.
-func (x *Executor) last(cluster metav1.Object, a attempt) []Failure {
-	failures, _ := x.refused.Last(a.key(cluster), cluster.GetGeneration())
+func (r *run) last(a attempt) []Failure {
+	failures, _ := r.refused.Last(a.key(r.cluster), r.cluster.Generation)
 	return failures
 }
 
@@ -178,7 +153,7 @@ func (r *run) settle() {
 		lacking[g.Name] = true
 	}
 	for name := range r.refused.Attempts(r.cluster.UID) {
-		if group, create := strings.CutPrefix(name, string(creating)+"/"); create && !lacking[group] {
+		if group, create := strings.CutPrefix(name, creating+"/"); create && !lacking[group] {
 			r.refused.Succeeded(attempt{creating, group}.key(r.cluster))
 		}
 	}

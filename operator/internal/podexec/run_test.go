@@ -51,7 +51,7 @@ func newServer(t *testing.T, objects ...client.Object) *server {
 			return c.Create(ctx, o, opts...)
 		},
 	}).Build()
-	s.Executor = New(Config{Client: c, Live: c, Clock: s.clock})
+	s.Executor = New(c, c, s.clock)
 	return s
 }
 

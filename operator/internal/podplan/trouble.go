@@ -77,16 +77,21 @@ func troubleOfContainer(s corev1.ContainerStatus) Trouble {
 		return Trouble{rayv1.ReasonContainerCannotStart, withDetail("cannot start its container "+s.Name, message)}
 	}
 	if last := s.LastTerminationState.Terminated; reason == "CrashLoopBackOff" || last != nil && !s.Ready && s.RestartCount >= manyRestarts {
-		how := ""
-		if last != nil {
-			how = fmt.Sprintf("it ended with code %d the last time", last.ExitCode)
-			if last.Reason != "" && last.Reason != "Error" {
-				how += " (" + last.Reason + ")"
-			}
-		}
-		return Trouble{rayv1.ReasonCrashLoop, withDetail("starts its container "+s.Name+" again and again", how)}
+		return Trouble{rayv1.ReasonCrashLoop, withDetail("starts its container "+s.Name+" again and again", endOf(last))}
 	}
 	return Trouble{}
+}
+
+// endOf describes how a container ended the last time; empty if that is not known.
+func endOf(last *corev1.ContainerStateTerminated) string {
+	if last == nil {
+		return ""
+	}
+	how := fmt.Sprintf("it ended with code %d the last time", last.ExitCode)
+	if last.Reason != "" && last.Reason != "Error" {
+		how += " (" + last.Reason + ")"
+	}
+	return how
 }
 
 func withDetail(text, detail string) string {

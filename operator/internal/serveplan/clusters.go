@@ -39,7 +39,7 @@ func (s *step) prepare() {
 	case !s.needsCluster():
 		return
 	}
-	s.st.PendingServiceStatus = rayv1.RayServiceStatus{RayClusterName: names.ServiceCluster(s.in.Service.Name, s.in.Suffix())}
+	s.st.PendingServiceStatus = rayv1.RayServiceStatus{RayClusterName: names.Attempt(s.in.Service.Name, s.in.Suffix())}
 	if s.in.Strategy.Steps {
 		s.st.PendingServiceStatus.TargetCapacity = new(int32(100))
 		if a != nil {

@@ -26,13 +26,7 @@ type Devices struct {
 	Registry interface{ Program() *plan.Program }
 	Options  raydevices.Options
 	// Quotas provides the limits of namespaces. Nil means no quotas.
-	Quotas Quotas
-}
-
-// Quotas compares the demand of Pods with the limits of a namespace, without requests.
-type Quotas interface {
-	// Forecast returns a line for each limit that the shares exceed together.
-	Forecast(p *plan.Program, namespace string, shares []devicequota.Share) []string
+	Quotas *devicequota.Engine
 }
 
 // warnings returns warnings about Pods that device admission would reject, and about Ray's numbers that do not match the devices.
@@ -103,20 +97,12 @@ func keepFacts(k kind, req admission.Request) []jsonpatch.Operation {
 	if k.Kind != "RayCluster" || req.Operation != admissionv1.Update || !bytes.Contains(req.OldObject.Raw, []byte(devicefacts.Manager)) || managerOf(req) == devicefacts.Manager {
 		return nil
 	}
-	before, err := k.decode(req.OldObject.Raw)
-	if err != nil {
+	before, errBefore := k.decode(req.OldObject.Raw)
+	after, errAfter := k.decode(req.Object.Raw)
+	if errBefore != nil || errAfter != nil {
 		return nil
 	}
-	after, err := k.decode(req.Object.Raw)
-	if err != nil {
-		return nil
-	}
-	was, ok1 := before.(*rayv1.RayCluster)
-	is, ok2 := after.(*rayv1.RayCluster)
-	if !ok1 || !ok2 {
-		return nil
-	}
-	return devicefacts.Restore(was, is)
+	return devicefacts.Restore(before.(*rayv1.RayCluster), after.(*rayv1.RayCluster))
 }
 
 // managerOf returns the field manager of the request. Options of updates and patches have the same field.

@@ -31,7 +31,7 @@ func TestDeviceWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mux{}
-	Register(m, validation.Options{}, StageEnforce, NewMetrics(), &Devices{Registry: load.NewLive(p)})
+	Register(m.Register, validation.Options{}, StageEnforce, NewMetrics(), &Devices{Registry: load.NewLive(p)})
 	groups := []raytest.ClusterOption{}
 	for name := range strings.FieldsSeq("a b c d e f g h i j k l") {
 		groups = append(groups, raytest.Workers(name, 1, raytest.GroupParams(map[string]string{"num-gpus": "8"}), raytest.GroupContainer(func(c *corev1.Container) {
@@ -117,7 +117,7 @@ func TestForecastWarnings(t *testing.T) {
 			"not held to quotas": {&Devices{Registry: live}, "ns", false},
 		} {
 			m := mux{}
-			Register(m, validation.Options{}, StageEnforce, NewMetrics(), tc.devices)
+			Register(m.Register, validation.Options{}, StageEnforce, NewMetrics(), tc.devices)
 			req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "u", Namespace: tc.namespace, Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: raw}}}
 			req.Kind.Group, req.Kind.Version, req.Kind.Kind = "ray.io", "v1", kind
 			req.UserInfo.Username = "jane"

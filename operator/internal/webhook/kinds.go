@@ -10,14 +10,6 @@ import (
 // kind contains the checks of one kind. Each kind has its own webhook in the manifests, so that it can be disabled.
 type kind struct{ validation.Checks }
 
-func allKinds() []kind {
-	var all []kind
-	for _, checks := range validation.AllChecks() {
-		all = append(all, kind{checks})
-	}
-	return all
-}
-
 func (k kind) decode(raw []byte) (validation.Object, error) {
 	obj := k.New()
 	if err := json.Unmarshal(raw, obj); err != nil {
@@ -30,12 +22,9 @@ func (k kind) decode(raw []byte) (validation.Object, error) {
 func (k kind) validate(obj validation.Object, before []byte, o validation.Options) validation.Verdict {
 	// Objects that were written through v1alpha1 lack the defaults of fields that only v1 has.
 	k.SetDefaults(obj)
-	if len(before) == 0 {
-		return k.Create(obj, o)
-	}
 	was, err := k.decode(before)
 	if err != nil {
-		// The stored object cannot be decoded; any new version is at least as good.
+		// There is no stored object, or it cannot be decoded; then any new version is at least as good.
 		return k.Create(obj, o)
 	}
 	k.SetDefaults(was)

@@ -1,8 +1,16 @@
+// Package webhook serves the webhooks for ray.io objects: it validates, sets documented defaults, keeps fields that an old client
+// would lose, and converts between versions.
+//
+// It is an adapter. Rules are in pkg/validation, conversion is in operator/internal/conversion. Nothing here calls the API server,
+// so every replica serves the webhooks before any cache is synced. Without them an installation loses only early feedback: CRDs
+// contain the CEL rules, and controllers check every object again. For that reason an internal error lets an object pass with a
+// warning instead of blocking all writes.
 package webhook
 
 import (
 	"net/http"
 	"strings"
+	"sync"
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -33,21 +41,17 @@ func MutatePath(kind string) string {
 	return "/mutate-ray-io-v1-" + strings.ToLower(kind)
 }
 
-// Registrar is the part of a webhook server that Register needs.
-type Registrar interface {
-	Register(path string, hook http.Handler)
-}
-
-// Register registers all webhooks. devices may be nil.
-func Register(server Registrar, o validation.Options, stage Stage, m *Metrics, devices *Devices) {
-	server.Register(ConvertPath, &converter{metrics: m})
-	kinds := allKinds()
-	schemas := lazySchemas(kinds)
-	for _, k := range kinds {
-		v := &validator{kind: k, options: o, stage: stage, clock: clock.RealClock{}, schemas: schemas, devices: devices}
-		server.Register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: v.handle}})
+// Register registers all webhooks by the method of a webhook server. devices may be nil.
+func Register(register func(path string, hook http.Handler), o validation.Options, stage Stage, m *Metrics, devices *Devices) {
+	register(ConvertPath, &converter{metrics: m})
+	for _, checks := range validation.AllChecks() {
+		k := kind{checks}
+		// Compiling a schema with hundreds of rules takes a second, and few installations have clients of v1alpha1.
+		schema := sync.OnceValues(func() (*hubSchema, error) { return newHubSchema(k.Kind) })
+		v := &validator{kind: k, options: o, stage: stage, clock: clock.RealClock{}, schema: schema, devices: devices}
+		register(ValidatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "validate", metrics: m, handle: v.handle}})
 		if conversion.Converts(k.Kind) {
-			server.Register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
+			register(MutatePath(k.Kind), &admission.Webhook{Handler: &handler{kind: k, name: "mutate", metrics: m, handle: mutate(k)}})
 		}
 	}
 }

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -29,7 +28,6 @@ type hubSchema struct {
 	rules      *cel.Validator
 }
 
-// newHubSchema compiles hundreds of rules, which takes a second; few installations have clients of v1alpha1.
 func newHubSchema(kind string) (*hubSchema, error) {
 	v1Schema, err := crd.Schema(kind, hubVersion)
 	if err != nil {
@@ -48,15 +46,6 @@ func newHubSchema(kind string) (*hubSchema, error) {
 	}
 	s.rules = cel.NewValidator(s.structural, true, celconfig.PerCallLimit)
 	return s, nil
-}
-
-// lazySchemas returns the schema of a kind and compiles it on first use.
-func lazySchemas(kinds []kind) func(kind string) (*hubSchema, error) {
-	schemas := map[string]func() (*hubSchema, error){}
-	for _, k := range kinds {
-		schemas[k.Kind] = sync.OnceValues(func() (*hubSchema, error) { return newHubSchema(k.Kind) })
-	}
-	return func(kind string) (*hubSchema, error) { return schemas[kind]() }
 }
 
 // validate returns the errors that the API server would return for the same write through v1. It ignores the status, which clients

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -24,7 +23,7 @@ type validator struct {
 	options validation.Options
 	stage   Stage
 	clock   clock.PassiveClock
-	schemas func(kind string) (*hubSchema, error)
+	schema  func() (*hubSchema, error)
 	devices *Devices
 }
 
@@ -55,7 +54,12 @@ func (w *validator) verdict(req admission.Request) (v validation.Verdict, mine b
 	if validation.ManagedElsewhere(obj) && !w.handsOver(req) {
 		return validation.Verdict{}, false
 	}
-	return w.kind.validate(obj, req.OldObject.Raw, about(req, w.options, w.clock.Now())), true
+	o := w.options
+	o.Now = w.clock.Now()
+	if fromOldClient(req) {
+		o.RequestVersion = req.RequestKind.Version
+	}
+	return w.kind.validate(obj, req.OldObject.Raw, o), true
 }
 
 // handsOver reports whether this operator managed the object before the update.
@@ -78,7 +82,7 @@ func unreadable(k kind, err error, before []byte) validation.Verdict {
 
 // bySchema returns the errors of the v1 schema.
 func (w *validator) bySchema(ctx context.Context, req admission.Request) field.ErrorList {
-	schema, err := w.schemas(w.kind.Kind)
+	schema, err := w.schema()
 	var errs field.ErrorList
 	if err == nil {
 		errs, err = schema.validate(ctx, req.Object.Raw, req.OldObject.Raw)
@@ -89,15 +93,6 @@ func (w *validator) bySchema(ctx context.Context, req admission.Request) field.E
 		return nil
 	}
 	return errs
-}
-
-// about adds the facts of the request: its time and its API version.
-func about(req admission.Request, o validation.Options, now time.Time) validation.Options {
-	o.Now = now
-	if fromOldClient(req) {
-		o.RequestVersion = req.RequestKind.Version
-	}
-	return o
 }
 
 func deny(k kind, req admission.Request, errs field.ErrorList, warnings []string) answer {

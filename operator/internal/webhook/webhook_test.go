@@ -32,7 +32,7 @@ func (m mux) Register(path string, hook http.Handler) { m[path] = hook }
 func registered(t testing.TB) (mux, *Metrics) {
 	t.Helper()
 	m, metrics := mux{}, NewMetrics()
-	Register(m, validation.Options{}, StageEnforce, metrics, nil)
+	Register(m.Register, validation.Options{}, StageEnforce, metrics, nil)
 	return m, metrics
 }
 
@@ -176,7 +176,7 @@ func TestStages(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			hooks, metrics := mux{}, NewMetrics()
-			Register(hooks, validation.Options{}, tc.stage, metrics, nil)
+			Register(hooks.Register, validation.Options{}, tc.stage, metrics, nil)
 			got := review(t, hooks[ValidatePath("RayCluster")], request(t, "RayCluster", tc.obj, ""))
 			if got.Allowed != tc.wantAllowed {
 				t.Errorf("allowed %t", got.Allowed)
@@ -252,7 +252,7 @@ func TestNoSecretInTheAnswer(t *testing.T) {
 // TestCausesSayTheKindOfProblem, those of decoders and schemas included, whose text does not say it.
 func TestCausesSayTheKindOfProblem(t *testing.T) {
 	errs := field.ErrorList{field.Required(field.NewPath("a"), "no"), field.TypeInvalid(field.NewPath("b"), 1, "must be of type string")}
-	got := deny(allKinds()[0], admission.Request{}, errs, nil).response.Result.Details.Causes
+	got := deny(kind{validation.AllChecks()[0]}, admission.Request{}, errs, nil).response.Result.Details.Causes
 	if len(got) != 2 || got[0].Type != metav1.CauseTypeFieldValueRequired || got[1].Type != metav1.CauseTypeTypeInvalid {
 		t.Errorf("causes %+v", got)
 	}
@@ -369,7 +369,7 @@ func TestMutate(t *testing.T) {
 // An internal error must not block writes of objects, and a misdirected request must return an error.
 func TestWebhookThatCannotAnswer(t *testing.T) {
 	metrics := NewMetrics()
-	faulty := &admission.Webhook{Handler: &handler{kind: allKinds()[0], name: "validate", metrics: metrics, handle: func(context.Context, admission.Request) answer { panic("boom") }}}
+	faulty := &admission.Webhook{Handler: &handler{kind: kind{validation.AllChecks()[0]}, name: "validate", metrics: metrics, handle: func(context.Context, admission.Request) answer { panic("boom") }}}
 	got := review(t, faulty, request(t, "RayCluster", valid, ""))
 	if !got.Allowed || len(got.Warnings) != 1 || strings.Contains(got.Warnings[0], "boom") {
 		t.Errorf("a panic answers %+v, want the object to pass with a warning", got)
@@ -439,12 +439,12 @@ func FuzzAdmission(f *testing.F) {
 		f.Add(uint8(1), data, []byte("{}"))
 	}
 	hooks, metrics := mux{}, NewMetrics()
-	Register(hooks, validation.Options{}, StageEnforce, metrics, nil)
+	Register(hooks.Register, validation.Options{}, StageEnforce, metrics, nil)
 	f.Fuzz(func(t *testing.T, n uint8, after, before []byte) {
 		if !json.Valid(after) || !json.Valid(before) || len(after) == 0 || after[0] != '{' || before[0] != '{' {
 			t.Skip()
 		}
-		name := allKinds()[int(n)%len(allKinds())].Kind
+		name := validation.AllChecks()[int(n)%len(validation.AllChecks())].Kind
 		req := request(t, name, "", "")
 		req.Object.Raw, req.OldObject.Raw, req.Operation = after, before, admissionv1.Update
 		req.RequestKind.Version = "v1alpha1"

@@ -1,3 +1,7 @@
+// Package cert builds the cert-manager objects of a RayCluster with mutual TLS: a self-signed issuer, a CA certificate that it
+// signs, an issuer with that CA, and one certificate each for the head and the workers.
+//
+// It does not use cert-manager's Go types: five small objects do not justify the dependency.
 package cert
 
 import (
@@ -82,16 +86,18 @@ func AuthorityIssuer(rc *rayv1.RayCluster) *unstructured.Unstructured {
 func Head(rc *rayv1.RayCluster, domain string, ips []string) *unstructured.Unstructured {
 	svc := names.HeadService(rc)
 	hosts := []string{"localhost", svc, svc + "." + rc.Namespace, svc + "." + rc.Namespace + ".svc", names.HeadHost(rc, domain)}
-	return leaf(rc, names.HeadCertificate(rc.Name), "head-certificate", names.HeadTLSSecret(rc.Name), hosts, ips)
+	return object(rc, CertificateKind, names.HeadCertificate(rc.Name), "head-certificate", leaf(rc, names.HeadTLSSecret(rc.Name), hosts, ips))
 }
 
 // Worker builds the certificate that all workers share, for the given Pod IPs.
 func Worker(rc *rayv1.RayCluster, ips []string) *unstructured.Unstructured {
-	return leaf(rc, names.WorkerCertificate(rc.Name), "worker-certificate", names.WorkerTLSSecret(rc.Name), []string{"localhost"}, ips)
+	spec := leaf(rc, names.WorkerTLSSecret(rc.Name), []string{"localhost"}, ips)
+	return object(rc, CertificateKind, names.WorkerCertificate(rc.Name), "worker-certificate", spec)
 }
 
-func leaf(rc *rayv1.RayCluster, name, component, secret string, hosts, ips []string) *unstructured.Unstructured {
-	return object(rc, CertificateKind, name, component, map[string]any{
+// leaf returns the spec of a certificate that the authority signs.
+func leaf(rc *rayv1.RayCluster, secret string, hosts, ips []string) map[string]any {
+	return map[string]any{
 		"secretName":  secret,
 		"duration":    LeafDuration.String(),
 		"renewBefore": LeafRenewBefore.String(),
@@ -99,7 +105,7 @@ func leaf(rc *rayv1.RayCluster, name, component, secret string, hosts, ips []str
 		"ipAddresses": set(append(valid(ips), "127.0.0.1")),
 		"usages":      []any{"digital signature", "key encipherment", "server auth", "client auth"},
 		"issuerRef":   issuer(names.AuthorityIssuer(rc.Name)),
-	})
+	}
 }
 
 // valid drops invalid IPs: cert-manager would reject the whole certificate because of one.

@@ -1,6 +1,10 @@
+// Package child contains what all children of a RayCluster have in common: owner references and labels.
 package child
 
 import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +36,14 @@ func Unstructured(rc *rayv1.RayCluster, kind schema.GroupVersionKind, name strin
 // Controller returns the owner reference of a child: garbage collection deletes it with the cluster.
 func Controller(rc *rayv1.RayCluster) metav1.OwnerReference {
 	return *metav1.NewControllerRef(rc, rayv1.GroupVersion.WithKind("RayCluster"))
+}
+
+// Annotations returns a copy of the annotations without kubectl's last-applied annotation: it describes another object, and kubectl
+// would apply it to the child.
+func Annotations(of metav1.Object) map[string]string {
+	a := maps.Clone(of.GetAnnotations())
+	delete(a, corev1.LastAppliedConfigAnnotation)
+	return a
 }
 
 // Labels returns the labels of most children in a new map.

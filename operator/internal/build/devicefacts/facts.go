@@ -1,3 +1,11 @@
+// Package devicefacts stores in a RayCluster the facts about devices that its autoscaler cannot read elsewhere. Each fact is a key
+// in the rayStartParams or resources of a group, and belongs to the field manager Manager. So facts are separate from user values,
+// server-side apply of users does not touch them, and they can be removed key by key.
+//
+// The keys are patched, not applied. A manager that applies a key of a group also owns the group's list entry. If a user then
+// removed the group by server-side apply, an invalid rest of it would remain; the test of the removal shows both.
+//
+// The package is pure: it reads an object and returns the changes.
 package devicefacts
 
 import (
@@ -123,24 +131,14 @@ func (k Key) path() fieldpath.Path {
 
 // keyOf returns the place of a path in managed fields; ok is false for other fields.
 func keyOf(p fieldpath.Path) (k Key, ok bool) {
-	name := func(i int) string {
-		if i < len(p) && p[i].FieldName != nil {
-			return *p[i].FieldName
-		}
-		return ""
-	}
-	rest := 2
-	switch {
-	case name(0) != "spec":
-		return k, false
-	case name(1) == "workerGroupSpecs" && len(p) == 5 && p[2].Key != nil && len(*p[2].Key) == 1 && (*p[2].Key)[0].Value.IsString():
-		k.Group, rest = (*p[2].Key)[0].Value.AsString(), 3
-	case name(1) == "headGroupSpec" && len(p) == 4:
-	default:
+	if len(p) < 4 || p[len(p)-2].FieldName == nil || p[len(p)-1].FieldName == nil {
 		return k, false
 	}
-	k.Field, k.Name = Field(name(rest)), name(rest+1)
-	return k, (k.Field == StartParams || k.Field == Resources) && k.Name != ""
+	k.Field, k.Name = Field(*p[len(p)-2].FieldName), *p[len(p)-1].FieldName
+	if group := p[2].Key; group != nil && len(*group) == 1 && (*group)[0].Value.IsString() {
+		k.Group = (*group)[0].Value.AsString()
+	}
+	return k, (k.Field == StartParams || k.Field == Resources) && k.Name != "" && k.path().Equals(p)
 }
 
 // ownership describes the owners of an object's fields.

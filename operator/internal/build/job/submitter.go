@@ -1,12 +1,14 @@
+// Package job builds the Jobs that the operator runs for a cluster. Like package pod, it is pure. It is separate because Jobs
+// restrict their Pods.
 package job
 
 import (
 	"errors"
-	"maps"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
@@ -37,22 +39,18 @@ func Submitter(job *rayv1.RayJob, rc *rayv1.RayCluster, o pod.Options) (*batchv1
 	}
 	addSubmitterEnv(c, job)
 	pod.AddAuth(rc, &template.Spec, c)
-	if template.Labels == nil {
-		template.Labels = map[string]string{}
-	}
-	maps.Copy(template.Labels, submitterLabels(job))
-
-	labels := submitterLabels(job)
-	labels[rayv1.LabelCluster] = rc.Name // not set by KubeRay; the operator's cache selects by it
+	own := submitterLabels(job)
+	template.Labels = labels.Merge(template.Labels, own)
 	limit := int32(defaultSubmitterBackoffLimit)
 	if config := job.Spec.SubmitterConfig; config != nil && config.BackoffLimit != nil {
 		limit = *config.BackoffLimit
 	}
 	return &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            job.Name,
-			Namespace:       job.Namespace,
-			Labels:          labels,
+			Name:      job.Name,
+			Namespace: job.Namespace,
+			// The label of the cluster is not set by KubeRay; the operator's cache selects by it.
+			Labels:          labels.Merge(own, labels.Set{rayv1.LabelCluster: rc.Name}),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, rayv1.GroupVersion.WithKind("RayJob"))},
 		},
 		Spec: batchv1.JobSpec{BackoffLimit: &limit, Template: *template},

@@ -1,3 +1,7 @@
+// Package names derives the names of all objects of a RayCluster.
+//
+// The names are a contract: clients, dashboards and running clusters depend on them, so these rules never change. Builders, the
+// Pod plan and the controllers share the package, because they must not import each other.
 package names
 
 import (
@@ -134,18 +138,12 @@ func HeadCertificate(cluster string) string { return "ray-head-cert-" + cluster 
 // WorkerCertificate returns the name of the Certificate that all workers share.
 func WorkerCertificate(cluster string) string { return "ray-worker-cert-" + cluster }
 
-// JobAttempt returns the name of the RayCluster and the id of the Ray job of one attempt of a RayJob, for example demo-x7k2p. The
-// suffix is random, so that an attempt never collides with remains of an earlier one.
-func JobAttempt(job, suffix string) string { return job + "-" + suffix }
+// Attempt returns the name of a RayCluster of a RayJob or RayService, and the id of the Ray job of one attempt of a RayJob, for
+// example demo-x7k2p. The suffix is random, so that an attempt never collides with remains of an earlier one.
+func Attempt(owner, suffix string) string { return owner + "-" + suffix }
 
-// JobHeadService returns the name of the Service for the head of a RayJob's current cluster.
-func JobHeadService(job string) string { return job + "-head-svc" }
-
-// ServiceCluster returns the name of a RayCluster of a RayService, for example demo-x7k2p.
-func ServiceCluster(rs, suffix string) string { return rs + "-" + suffix }
-
-// ServiceHeadService returns the name of the Service for the head of a RayService's active cluster.
-func ServiceHeadService(rs string) string { return rs + "-head-svc" }
+// CurrentHeadService returns the name of the Service for the head of the current cluster of a RayJob or RayService.
+func CurrentHeadService(owner string) string { return owner + "-head-svc" }
 
 // ServiceServeService returns the name of the Service that clients of a RayService call: the one in its template, else for example
 // demo-serve-svc.

@@ -84,8 +84,8 @@ func FuzzNames(f *testing.F) {
 
 func TestJobNames(t *testing.T) {
 	for _, tc := range []struct{ want, got string }{
-		{"demo-x7k2p", JobAttempt("demo", "x7k2p")},
-		{"demo-head-svc", JobHeadService("demo")},
+		{"demo-x7k2p", Attempt("demo", "x7k2p")},
+		{"demo-head-svc", CurrentHeadService("demo")},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("want %s, got %s", tc.want, tc.got)

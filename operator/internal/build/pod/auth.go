@@ -11,16 +11,11 @@ import (
 // EnvAuthToken is the variable from which Ray reads its token.
 const EnvAuthToken = "RAY_AUTH_TOKEN"
 
-// AddAuth adds the token for the cluster's Ray APIs to containers of a Pod that is not a Ray node, such as the submitter of a
-// RayJob. It does not overwrite existing values.
-func AddAuth(rc *rayv1.RayCluster, s *corev1.PodSpec, containers ...*corev1.Container) {
-	(&node{rc: rc}).addAuth(s, containers...)
-}
-
-// addAuth adds the token for Ray APIs to the containers, of which some may be nil. The token comes from a Secret, or from the
+// AddAuth adds the token for the cluster's Ray APIs to the containers, of which some may be nil, of a Ray node or another Pod, such as
+// the submitter of a RayJob. The token comes from a Secret, or from the
 // ServiceAccount if Ray lets the Kubernetes API check tokens. It does not overwrite existing values.
-func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
-	o := n.rc.Spec.AuthOptions
+func AddAuth(rc *rayv1.RayCluster, s *corev1.PodSpec, containers ...*corev1.Container) {
+	o := rc.Spec.AuthOptions
 	if o == nil || o.Mode != rayv1.AuthModeToken {
 		return
 	}
@@ -37,7 +32,7 @@ func (n *node) addAuth(s *corev1.PodSpec, containers ...*corev1.Container) {
 			continue
 		}
 		env.setDefault(corev1.EnvVar{Name: EnvAuthToken, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name(n.rc)},
+			LocalObjectReference: corev1.LocalObjectReference{Name: secret.Name(rc)},
 			Key:                  rayv1.AuthTokenSecretKey,
 		}}})
 	}

@@ -1,3 +1,10 @@
+// Package pod builds the head and worker Pods of a RayCluster from its spec. It uses no client, clock or environment variable and
+// does not change its arguments. The operator's flags arrive in Options.
+//
+// The Pods equal those of KubeRay 1.7 in everything that running clusters or Ray can see: names, labels, start command,
+// environment. So either operator can take over the clusters of the other. Comments mark deliberate differences.
+//
+// Builders never fail and never panic: for an object that admission would reject, they return a Pod that the API server rejects.
 package pod
 
 import (
@@ -60,7 +67,7 @@ func (n *node) build() *corev1.Pod {
 
 	n.addAutoscalerVersion(c.ray)
 	n.addFaultTolerance(s, c.ray)
-	n.addAuth(s, c.ray, c.waitHead, c.autoscaler, c.collector)
+	AddAuth(n.rc, s, c.ray, c.waitHead, c.autoscaler, c.collector)
 	n.addTLS(s, c.ray, c.waitHead, c.autoscaler)
 	n.addAutoscalerOptions(c.autoscaler)
 	n.addRayEnv(environment{&c.ray.Env}, startCommand(n.kind, params, unquoted))

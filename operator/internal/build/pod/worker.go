@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
@@ -42,12 +43,9 @@ type Replica struct {
 
 // Label writes the labels on p and overrides those of the user.
 func (r Replica) Label(p *corev1.Pod) {
-	if p.Labels == nil {
-		p.Labels = map[string]string{}
-	}
-	p.Labels[rayv1.LabelWorkerGroupReplicaIndex] = strconv.Itoa(r.Index)
+	metav1.SetMetaDataLabel(&p.ObjectMeta, rayv1.LabelWorkerGroupReplicaIndex, strconv.Itoa(r.Index))
 	if r.Name != "" {
-		p.Labels[rayv1.LabelWorkerGroupReplicaName] = r.Name
-		p.Labels[rayv1.LabelReplicaHostIndex] = strconv.Itoa(r.Host)
+		metav1.SetMetaDataLabel(&p.ObjectMeta, rayv1.LabelWorkerGroupReplicaName, r.Name)
+		metav1.SetMetaDataLabel(&p.ObjectMeta, rayv1.LabelReplicaHostIndex, strconv.Itoa(r.Host))
 	}
 }

@@ -1,12 +1,14 @@
+// Package rayjob builds the RayCluster of a RayJob and the RayJobs of a RayCronJob. Package job builds the Kubernetes Job and the
+// container that submit, package service the head Service.
 package rayjob
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/build/job"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 )
@@ -24,25 +26,25 @@ type Options struct {
 func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	rc := &rayv1.RayCluster{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            j.Status.RayClusterName,
-			Namespace:       j.Namespace,
-			Labels:          clusterLabels(j),
-			Annotations:     maps.Clone(j.Annotations),
+			Name:      j.Status.RayClusterName,
+			Namespace: j.Namespace,
+			Labels: labels.Merge(j.Labels, labels.Set{
+				rayv1.LabelOriginatedFromCRName: j.Name,
+				rayv1.LabelOriginatedFromCRD:    "RayJob",
+				rayv1.LabelJobSubmissionMode:    string(j.Spec.SubmissionMode),
+			}),
+			Annotations:     child.Annotations(j),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(j, rayv1.GroupVersion.WithKind("RayJob"))},
 		},
 	}
-	delete(rc.Annotations, corev1.LastAppliedConfigAnnotation)
 	if j.Spec.RayClusterSpec != nil {
 		rc.Spec = *j.Spec.RayClusterSpec.DeepCopy()
 	}
 	if j.Spec.SubmissionMode != rayv1.SidecarMode {
 		return rc, nil
 	}
-	if rc.Annotations == nil {
-		rc.Annotations = map[string]string{}
-	}
 	// A recreated head has lost the job and would submit it again.
-	rc.Annotations[rayv1.AnnotationDisableProvisionedHeadRestart] = "true"
+	metav1.SetMetaDataAnnotation(&rc.ObjectMeta, rayv1.AnnotationDisableProvisionedHeadRestart, "true")
 	submitter, err := job.Sidecar(j, rc, o.Pod, o.SubmitterRestart)
 	if err != nil {
 		return nil, err
@@ -51,13 +53,4 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	head.Containers = append(head.Containers, submitter)
 	head.RestartPolicy = corev1.RestartPolicyNever
 	return rc, nil
-}
-
-func clusterLabels(j *rayv1.RayJob) map[string]string {
-	labels := map[string]string{}
-	maps.Copy(labels, j.Labels)
-	labels[rayv1.LabelOriginatedFromCRName] = j.Name
-	labels[rayv1.LabelOriginatedFromCRD] = "RayJob"
-	labels[rayv1.LabelJobSubmissionMode] = string(j.Spec.SubmissionMode)
-	return labels
 }

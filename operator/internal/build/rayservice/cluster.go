@@ -1,13 +1,16 @@
+// Package rayservice builds the children of a RayService: its RayClusters, the Services for the active cluster, and the Gateway
+// and HTTPRoute for incremental upgrades. Like the other builders it is pure and never panics. It builds what KubeRay 1.7 builds;
+// comments mark deliberate differences.
 package rayservice
 
 import (
-	"maps"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 )
 
 // kind is the kind of the owner.
@@ -28,13 +31,12 @@ func Cluster(rs *rayv1.RayService, name string, o Options) *rayv1.RayCluster {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:            name,
 			Namespace:       rs.Namespace,
-			Labels:          over(maps.Clone(rs.Labels), origin(rs.Name)),
-			Annotations:     clusterAnnotations(rs),
+			Labels:          labels.Merge(rs.Labels, origin(rs.Name)),
+			Annotations:     labels.Merge(clusterAnnotations(rs), Baseline(&rs.Spec.RayClusterSpec, o.Version)),
 			OwnerReferences: []metav1.OwnerReference{controller(rs)},
 		},
 		Spec: *rs.Spec.RayClusterSpec.DeepCopy(),
 	}
-	maps.Copy(rc.Annotations, Baseline(&rs.Spec.RayClusterSpec, o.Version))
 	if o.FromMinimum {
 		for i := range rc.Spec.WorkerGroupSpecs {
 			rc.Spec.WorkerGroupSpecs[i].Replicas = nil
@@ -59,7 +61,7 @@ func Baseline(spec *rayv1.RayClusterSpec, version string) map[string]string {
 func Updated(rs *rayv1.RayService, live *rayv1.RayCluster, o Options) *rayv1.RayCluster {
 	rc := live.DeepCopy()
 	built := Cluster(rs, live.Name, o)
-	rc.Labels, rc.Annotations = over(rc.Labels, built.Labels), over(rc.Annotations, built.Annotations)
+	rc.Labels, rc.Annotations = labels.Merge(rc.Labels, built.Labels), labels.Merge(rc.Annotations, built.Annotations)
 	rc.Spec = built.Spec
 	rc.Spec.Suspend = live.Spec.Suspend
 	autoscaled := rs.Spec.RayClusterSpec.EnableInTreeAutoscaling != nil && *rs.Spec.RayClusterSpec.EnableInTreeAutoscaling
@@ -81,21 +83,11 @@ func Updated(rs *rayv1.RayService, live *rayv1.RayCluster, o Options) *rayv1.Ray
 	return rc
 }
 
-func over(under, top map[string]string) map[string]string {
-	if under == nil {
-		under = map[string]string{}
-	}
-	maps.Copy(under, top)
-	return under
-}
-
 // clusterAnnotations returns the annotations for clusters. It omits the last-applied annotation of kubectl, and the one that
 // requests a serve Service for a plain cluster: that Service would have the same name as the RayService's and select other Pods.
 // KubeRay copies both.
 func clusterAnnotations(rs *rayv1.RayService) map[string]string {
-	a := map[string]string{}
-	maps.Copy(a, rs.Annotations)
-	delete(a, corev1.LastAppliedConfigAnnotation)
+	a := child.Annotations(rs)
 	delete(a, rayv1.AnnotationEnableServeService)
 	return a
 }

@@ -1,15 +1,13 @@
 package rayservice
 
 import (
-	"crypto/sha1" //nolint:gosec // no secret is involved; the form of the value is KubeRay's
-	"encoding/base32"
-	"encoding/json"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 )
 
 // Match is the result of comparing a cluster's spec with the one in the RayService.
@@ -24,31 +22,9 @@ const (
 	Same Match = "Same"
 )
 
-// Hash returns the hash of a cluster's spec, as KubeRay 1.7 computes it. It ignores fields that can change without a new cluster:
-// suspend, the upgrade strategy, tolerations and scheduling gates, and the replicas, bounds and workersToDelete of groups. The
-// spec is not modified.
-func Hash(spec *rayv1.RayClusterSpec) string {
-	text, err := json.Marshal(significant(spec))
-	if err != nil {
-		return "" // not reached for a decoded spec
-	}
-	sum := sha1.Sum(text) //nolint:gosec // see the import
-	return base32.HexEncoding.EncodeToString(sum[:])
-}
-
-// significant returns a copy with only the fields that need a new cluster.
-func significant(spec *rayv1.RayClusterSpec) *rayv1.RayClusterSpec {
-	s := spec.DeepCopy()
-	s.Suspend, s.UpgradeStrategy = nil, nil
-	s.HeadGroupSpec.Template.Spec.Tolerations, s.HeadGroupSpec.Template.Spec.SchedulingGates = nil, nil
-	for i := range s.WorkerGroupSpecs {
-		g := &s.WorkerGroupSpecs[i]
-		g.Replicas, g.MinReplicas, g.MaxReplicas = nil, nil, nil
-		g.ScaleStrategy.WorkersToDelete = nil
-		g.Template.Spec.Tolerations, g.Template.Spec.SchedulingGates = nil, nil
-	}
-	return s
-}
+// Hash returns the hash of a cluster's spec, as KubeRay 1.7 computes it. It ignores fields that can change without a new cluster, see
+// child.Significant. The spec is not modified.
+func Hash(spec *rayv1.RayClusterSpec) string { return child.Hash(child.Significant(spec)) }
 
 // Compare compares a cluster with the spec in the RayService by the hash that is stored on the cluster.
 //
@@ -84,6 +60,6 @@ func equal(wanted *rayv1.RayClusterSpec, rc *rayv1.RayCluster, stored string, fo
 	if !foreign {
 		return false
 	}
-	w, found := significant(wanted), significant(&rc.Spec)
+	w, found := child.Significant(wanted), child.Significant(&rc.Spec)
 	return len(w.WorkerGroupSpecs) == len(found.WorkerGroupSpecs) && equality.Semantic.DeepDerivative(w, found)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -44,7 +45,7 @@ func Resized(wanted *rayv1.RayClusterSpec, live *rayv1.RayCluster) *rayv1.RayClu
 		return nil
 	}
 	rc := live.DeepCopy()
-	rc.Annotations = over(rc.Annotations, map[string]string{rayv1.AnnotationGroupSizes: encoded(now)})
+	metav1.SetMetaDataAnnotation(&rc.ObjectMeta, rayv1.AnnotationGroupSizes, encoded(now))
 	autoscaled := live.Spec.EnableInTreeAutoscaling != nil && *live.Spec.EnableInTreeAutoscaling
 	for i := range rc.Spec.WorkerGroupSpecs {
 		g := &rc.Spec.WorkerGroupSpecs[i]

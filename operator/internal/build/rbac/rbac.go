@@ -1,3 +1,4 @@
+// Package rbac builds the permissions of the Ray autoscaler in the head Pod: a ServiceAccount, a Role and a RoleBinding.
 package rbac
 
 import (

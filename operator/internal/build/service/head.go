@@ -1,3 +1,5 @@
+// Package service builds the Services of a RayCluster: for the head, for Ray Serve, and the headless one for multi-host workers.
+// Like the Pod builders it is pure and never panics. It builds what KubeRay 1.7 builds; comments mark deliberate differences.
 package service
 
 import (
@@ -8,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -48,8 +51,8 @@ func mergedHead(rc *rayv1.RayCluster, user *corev1.Service) *corev1.Service {
 	svc := &corev1.Service{ObjectMeta: *user.ObjectMeta.DeepCopy(), Spec: *user.Spec.DeepCopy()}
 	svc.Name, svc.GenerateName, svc.Namespace = names.HeadService(rc), "", rc.Namespace
 	svc.OwnerReferences = []metav1.OwnerReference{child.Controller(rc)}
-	svc.Labels = overlaid(svc.Labels, headLabels(rc))
-	svc.Annotations = overlaid(svc.Annotations, rc.Spec.HeadServiceAnnotations)
+	svc.Labels = labels.Merge(svc.Labels, headLabels(rc))
+	svc.Annotations = labels.Merge(svc.Annotations, rc.Spec.HeadServiceAnnotations)
 	svc.Spec.Selector = headSelector(rc)
 	svc.Spec.Type = cmp.Or(svc.Spec.Type, rc.Spec.HeadGroupSpec.ServiceType)
 	svc.Spec.Ports = withGenerated(svc.Spec.Ports, headServicePorts(rc))
@@ -100,15 +103,6 @@ func headPodLabel(rc *rayv1.RayCluster, key string) (string, bool) {
 	}
 	v, ok := rc.Spec.HeadGroupSpec.Template.Labels[key]
 	return v, ok
-}
-
-// overlaid adds the entries of over to under, which it modifies. The result is nil if both are nil.
-func overlaid(under, over map[string]string) map[string]string {
-	if under == nil {
-		return maps.Clone(over)
-	}
-	maps.Copy(under, over)
-	return under
 }
 
 // isServe reports whether a port with this name belongs to Ray Serve.

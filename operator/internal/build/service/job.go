@@ -14,7 +14,7 @@ import (
 func JobHead(job *rayv1.RayJob, rc *rayv1.RayCluster, o Options) *corev1.Service {
 	svc := Head(rc, o)
 	svc.ObjectMeta = metav1.ObjectMeta{
-		Name:      names.JobHeadService(job.Name),
+		Name:      names.CurrentHeadService(job.Name),
 		Namespace: job.Namespace,
 		Labels: map[string]string{
 			rayv1.LabelOriginatedFromCRName: job.Name,

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/child"
@@ -19,7 +20,7 @@ const rayService = "RayService"
 // KubeRay, it has only the annotations of the user's template.
 func ServiceHead(rs *rayv1.RayService, rc *rayv1.RayCluster, o Options) *corev1.Service {
 	svc := Head(rc, o)
-	meta := serviceMeta(rs, rc, names.ServiceHeadService(rs.Name))
+	meta := serviceMeta(rs, rc, names.CurrentHeadService(rs.Name))
 	meta.Labels[rayv1.LabelNodeType] = string(rayv1.HeadNode)
 	meta.Labels[rayv1.LabelIdentifier] = names.Identifier(rs.Name, rayv1.HeadNode)
 	if user := rc.Spec.HeadGroupSpec.HeadService; user != nil {
@@ -48,7 +49,7 @@ func ServiceServe(rs *rayv1.RayService, rc *rayv1.RayCluster) *corev1.Service {
 	svc := &corev1.Service{ObjectMeta: serviceMeta(rs, rc, names.ServiceServeService(rs))}
 	svc.Labels[rayv1.LabelServe] = names.LabelValue(rs.Name + "-serve")
 	if t := rs.Spec.ServeService; t != nil {
-		svc.Labels = overlaid(maps.Clone(t.Labels), svc.Labels)
+		svc.Labels = labels.Merge(t.Labels, svc.Labels)
 		svc.Annotations = maps.Clone(t.Annotations)
 		svc.Spec = *t.Spec.DeepCopy()
 	}

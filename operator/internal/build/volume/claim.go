@@ -1,3 +1,4 @@
+// Package volume builds the volume claim for the embedded store of the GCS.
 package volume
 
 import (

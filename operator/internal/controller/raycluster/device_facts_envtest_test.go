@@ -128,7 +128,7 @@ func (w *world) settled() *rayv1.RayCluster {
 func (w *world) keepFacts() {
 	w.T.Helper()
 	mux := &hooks{ServeMux: http.NewServeMux()}
-	webhook.Register(mux, validation.Options{}, webhook.StageEnforce, webhook.NewMetrics(), nil)
+	webhook.Register(mux.Register, validation.Options{}, webhook.StageEnforce, webhook.NewMetrics(), nil)
 	server := httptest.NewTLSServer(mux)
 	w.T.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})

@@ -110,9 +110,9 @@ func New(c Config) *Reconciler {
 		config:   c,
 		optional: optional,
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
-		executor: podexec.New(podexec.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
+		executor: podexec.New(c.Client, c.Live, c.Clock),
 		said:     &report.Once{},
-		keeper:   keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
+		keeper:   keeper.New(c.Client, c.Live, c.APIs, c.Clock),
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget)
 	r.steps = r.list()

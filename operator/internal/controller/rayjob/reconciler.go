@@ -97,7 +97,7 @@ func New(c Config) *Reconciler {
 	r := &Reconciler{
 		config: c, said: &report.Once{}, known: &sightings{},
 		children: children.New(children.Config{Client: c.Client, Live: c.Live, Clock: c.Clock}),
-		keeper:   keeper.New(keeper.Config{Client: c.Client, Live: c.Live, Kinds: c.APIs, Clock: c.Clock}),
+		keeper:   keeper.New(c.Client, c.Live, c.APIs, c.Clock),
 	}
 	r.tracker = &tracker{
 		poller: poll.New[target, answer](poll.Options{Clock: c.Clock}), dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,

@@ -27,7 +27,7 @@ func (r *Reconciler) observeServices(ctx context.Context, s *scope) (reconcile.O
 		return reconcile.Outcome{}, r.left(ctx, s)
 	}
 	var err error
-	if s.in.HeadService, err = r.leadsTo(ctx, s, names.ServiceHeadService(s.service.Name)); err != nil {
+	if s.in.HeadService, err = r.leadsTo(ctx, s, names.CurrentHeadService(s.service.Name)); err != nil {
 		return reconcile.Outcome{}, err
 	}
 	if s.in.ServeService, err = r.leadsTo(ctx, s, names.ServiceServeService(s.service)); err != nil {

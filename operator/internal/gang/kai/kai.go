@@ -24,7 +24,7 @@ func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 	if w.Owner.Labels[rayv1.LabelKAIQueue] == "" {
 		p.Problems = []string{"label " + rayv1.LabelKAIQueue + " is missing, so the KAI scheduler does not know the queue of the Pods"}
 	}
-	if w.Owner.Kind == gang.KindRayJob && w.SubmitterIsPod {
+	if w.Owner.Kind == gang.KindRayJob && w.Submitter != nil {
 		p.Refusal = "the batch scheduler " + Name + " does not support the submission mode K8sJobMode; use another submissionMode"
 	}
 	return p

@@ -1,3 +1,6 @@
+// Package keeper creates and maintains the objects for batch schedulers. It is the part of gang that calls the API server. It
+// never fails, because Pods must be managed even if the scheduler's API is missing or down. It reports problems for a condition of
+// the cluster.
 package keeper
 
 import (
@@ -34,28 +37,21 @@ const (
 	stuck = 30 * time.Second
 )
 
-// Config configures a Keeper. Client, Live and Clock are required.
-type Config struct {
-	Client client.Client // writes
-	Live   client.Reader // reads from the API server
-	Kinds  *served.Kinds // the kinds that the API server serves; nil means none
-	Clock  clock.PassiveClock
-}
-
 // Keeper creates, updates and deletes the objects of one scheduler. It is safe for concurrent use by several goroutines, but by
 // only one per workload.
 type Keeper struct {
-	config   Config
+	client   client.Client
+	clock    clock.PassiveClock
 	watches  *served.Watches
 	children *children.Writer
 }
 
-// New returns a Keeper.
-func New(c Config) *Keeper {
+// New returns a Keeper that writes with c and reads from the API server with live. Kinds are those that it serves; nil means none.
+func New(c client.Client, live client.Reader, kinds *served.Kinds, k clock.PassiveClock) *Keeper {
 	// KubeRay does not put the cluster label on these objects.
-	watches := &served.Watches{Kinds: c.Kinds, Everything: true}
-	return &Keeper{config: c, watches: watches, children: children.New(children.Config{
-		Client: c.Client, Live: c.Live, Optional: watches, Clock: c.Clock, Ours: owns,
+	watches := &served.Watches{Kinds: kinds, Everything: true}
+	return &Keeper{client: c, clock: k, watches: watches, children: children.New(children.Config{
+		Client: c, Live: live, Optional: watches, Clock: k, Ours: owns,
 	})}
 }
 
@@ -135,39 +131,46 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 	var items []*item
 	for _, o := range objects {
 		version, err := r.watches.Version(schema.GroupKind{Group: o.Kind.Group, Kind: o.Kind.Kind}, o.Kind.Versions...)
-		if err != nil {
+		switch {
+		case err != nil:
 			r.trouble(fmt.Errorf("asking for the API of %s: %w", title(o), err))
 			return nil, false
-		}
-		if version == "" {
-			if o.Absent {
-				continue
-			}
+		case version == "" && o.Absent:
+			continue
+		case version == "":
 			r.again(served.AbsentFor)
 			r.problem("%s cannot be made: the API server serves no %s in the group %s; install the scheduler, or start the operator with another one",
 				title(o), o.Kind.Kind, o.Kind.Group)
 			return nil, false
 		}
 		it := &item{Object: o, version: version}
-		wanted := empty(it, r.w.Owner.Namespace)
-		if !o.Absent {
-			r.again(r.watches.Recheck(wanted.GroupVersionKind()))
-		}
-		found := r.children.Find(ctx, r.owner(it), wanted)
-		if found.Err != nil {
-			r.trouble(found.Err)
+		if !r.read(ctx, it) {
 			return nil, false
-		}
-		it.current, _ = found.Object.(*unstructured.Unstructured)
-		if r.inTheWay(it) {
-			return nil, false
-		}
-		if it.current != nil {
-			it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it, it.current)) > 0
 		}
 		items = append(items, it)
 	}
 	return items, true
+}
+
+// read reads the object of the item and decides whether to delete it. It returns false if nothing can be done now.
+func (r *run) read(ctx context.Context, it *item) bool {
+	wanted := empty(it, r.w.Owner.Namespace)
+	if !it.Absent {
+		r.again(r.watches.Recheck(wanted.GroupVersionKind()))
+	}
+	found := r.children.Find(ctx, r.owner(it), wanted)
+	if found.Err != nil {
+		r.trouble(found.Err)
+		return false
+	}
+	it.current, _ = found.Object.(*unstructured.Unstructured)
+	if r.inTheWay(it) {
+		return false
+	}
+	if it.current != nil {
+		it.remove = it.Absent || it.current.GetDeletionTimestamp() != nil || it.Fixed != nil && it.Fixed(it.version) && len(changes(it, it.current)) > 0
+	}
+	return true
 }
 
 // inTheWay reports whether the name belongs to an object of another owner or to one that is being deleted.
@@ -181,7 +184,7 @@ func (r *run) inTheWay(it *item) bool {
 	case it.current.GetDeletionTimestamp() != nil && it.Finalizer == "", r.ofPredecessor(it.current):
 		r.again(leaving)
 		r.report.Hold = fmt.Sprintf("%s of the same name is still being deleted", title(it.Object))
-		if since := it.current.GetDeletionTimestamp(); since != nil && r.config.Clock.Since(since.Time) > stuck {
+		if since := it.current.GetDeletionTimestamp(); since != nil && r.clock.Since(since.Time) > stuck {
 			r.problem("%s of the same name is being deleted for a long time; see its finalizers %v", title(it.Object), it.current.GetFinalizers())
 		}
 		return true
@@ -194,7 +197,7 @@ func (r *run) inTheWay(it *item) bool {
 	return false
 }
 
-func (r *run) owned(o client.Object) bool { return owns(&metav1.ObjectMeta{UID: r.w.Owner.UID}, o) }
+func (r *run) owned(o client.Object) bool { return owns(&r.w.Owner, o) }
 
 // owns reports whether the owner of a workload is among the owners of the object. It need not be the controller: KubeRay created
 // some objects without one.

@@ -29,7 +29,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/served"
 )
 
-var owner = gang.Owner{Kind: gang.KindRayCluster, Namespace: "ns", Name: "demo", UID: "uid-1"}
+var owner = gang.Owner{Kind: gang.KindRayCluster, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "uid-1"}}
 
 // mapperOf serves some kinds, as "group/version Kind".
 type mapper struct {
@@ -109,7 +109,7 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 		},
 	}).Build()
 	b.client = mapped{c, b.mapper}
-	b.keeper = New(Config{Client: b.client, Live: b.client, Kinds: served.NewFixed(b.mapper, c, b.clock), Clock: b.clock})
+	b.keeper = New(b.client, b.client, served.NewFixed(b.mapper, c, b.clock), b.clock)
 	return b
 }
 
@@ -249,7 +249,7 @@ func TestAbsentObjectsGo(t *testing.T) {
 	// An API that is not there has no objects to get rid of.
 	clear(theirs.mapper.served)
 	theirs.clock.Step(time.Hour)
-	theirs.keeper = New(theirs.keeper.config)
+	theirs.keeper = New(theirs.client, theirs.client, served.NewFixed(theirs.mapper, theirs.client, theirs.clock), theirs.clock)
 	if got := theirs.keep(absent[1]); len(got.Problems) > 0 || got.LookAgain != 0 {
 		t.Errorf("report %+v about an API that nobody asked for", got)
 	}

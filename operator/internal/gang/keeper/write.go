@@ -132,7 +132,7 @@ func (r *run) unprotect(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
-	return r.config.Client.Patch(ctx, empty(it, r.w.Owner.Namespace), client.RawPatch(types.JSONPatchType, raw))
+	return r.client.Patch(ctx, empty(it, r.w.Owner.Namespace), client.RawPatch(types.JSONPatchType, raw))
 }
 
 // patchOf returns a JSON patch with the changes, or nil if there are none. It has no resourceVersion, so that status updates of

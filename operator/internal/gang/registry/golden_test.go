@@ -107,7 +107,7 @@ func TestGolden(t *testing.T) {
 
 		"kai":          {scheduler: "kai-scheduler", workload: ofCluster(cluster(labels(rayv1.LabelKAIQueue, "research")))},
 		"kai-no-queue": {scheduler: "kai-scheduler", workload: ofCluster(cluster())},
-		"kai-job":      {scheduler: "kai-scheduler", workload: job(func(w *gang.Workload) { w.SubmitterIsPod = true })},
+		"kai-job":      {scheduler: "kai-scheduler", workload: job(func(w *gang.Workload) { w.Submitter = &gang.Member{} })},
 
 		"kubernetes":             {scheduler: was, workload: ofCluster(cluster(gangLabel("True")))},
 		"kubernetes-1.36":        {scheduler: was, workload: ofCluster(cluster(gangLabel("true"))), version: "v1alpha2"},

@@ -3,13 +3,13 @@ package volcano
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/child"
 	"github.com/raygate/raygate/operator/internal/gang"
 )
 
@@ -63,20 +63,13 @@ func (Scheduler) Plan(w *gang.Workload) gang.Plan {
 		Objects: []gang.Object{{
 			Kind:        podGroup,
 			Name:        groupName(w),
-			Annotations: annotations(w),
+			Annotations: child.Annotations(&w.Owner),
 			Controller:  true,
 			Spec:        func(string) map[string]any { return spec },
 			Status:      map[string]any{"phase": "Pending"},
 			Follow:      follow,
 		}},
 	}
-}
-
-// annotations returns those of the owner without kubectl's last-applied annotation, which describes another object.
-func annotations(w *gang.Workload) map[string]string {
-	copied := maps.Clone(w.Owner.Annotations)
-	delete(copied, corev1.LastAppliedConfigAnnotation)
-	return copied
 }
 
 // networkTopology returns the maximum distance between the Pods; nil if the user sets none. Validation rejects a tier that is not

@@ -13,8 +13,6 @@ import (
 const (
 	// Name is the name of the scheduler in messages.
 	Name = "kubernetes-was"
-	// schedulerName is the schedulerName of Pods.
-	schedulerName = corev1.DefaultSchedulerName
 	// templateName is the name of the only template of a Workload, and the suffix of the PodGroup.
 	templateName = "cluster"
 	// oldVersion is the version of Kubernetes 1.36. It names the template differently, and the size of a gang is immutable.
@@ -114,6 +112,6 @@ func (Scheduler) Decorate(w *gang.Workload, _ string, _ *metav1.ObjectMeta, spec
 	if spec == nil || !inGang(w) {
 		return
 	}
-	spec.SchedulerName = schedulerName
+	spec.SchedulerName = corev1.DefaultSchedulerName
 	spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new(podGroupName(w))}
 }

@@ -99,7 +99,7 @@ type spoiler struct {
 	base  string
 }
 
-// Register implements webhook.Registrar.
+// Register registers the hook behind what spoils its answers.
 func (s *spoiler) Register(path string, hook http.Handler) {
 	s.Server.Register(path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -180,7 +180,7 @@ func serve(ctx context.Context) error {
 		validation.GateDeletionPolicy: true, validation.GateMultiHostIndexing: true, validation.GateNetworkPolicy: true,
 		validation.GateMTLS: true, validation.GateHistoryServer: true, validation.GateEmbeddedGCSStorage: true,
 	}
-	webhook.Register(hooks, validation.Options{Gates: gates}, webhook.StageEnforce, webhook.NewMetrics(), nil)
+	webhook.Register(hooks.Register, validation.Options{Gates: gates}, webhook.StageEnforce, webhook.NewMetrics(), nil)
 	failed := make(chan error, 1)
 	go func() { failed <- hooks.Start(ctx) }()
 	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {

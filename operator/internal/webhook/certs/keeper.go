@@ -29,9 +29,9 @@ type managerOf struct {
 
 func (m managerOf) GetClient() client.Client { return m.client }
 
-// keeper is the client of the rotator. It writes the Secret with the previous CA appended to the new one. The API server learns
-// about a new CA within a second, while a replica serves the old certificate for a minute or two, until its kubelet has updated
-// the files. Both CAs must be valid in between.
+// keeper creates the Secret if it is missing, and is the client of the rotator. It writes the Secret with the previous CA appended to
+// the new one. The API server learns about a new CA within a second, while a replica serves the old certificate for a minute or two,
+// until its kubelet has updated the files. Both CAs must be valid in between.
 type keeper struct {
 	client.Client
 	live client.Reader

@@ -84,4 +84,19 @@ func TestReadyOnceMountedAndKnown(t *testing.T) {
 	case <-time.After(limit):
 		t.Error("not ready with a certificate that the API server trusts")
 	}
+	// A deleted Secret is created anew, and filled.
+	deleted := secret.UID
+	if err := c.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
+		again := &corev1.Secret{}
+		err := c.Get(t.Context(), client.ObjectKeyFromObject(secret), again)
+		if err == nil && again.UID != deleted && len(again.Data["tls.crt"]) > 0 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the deleted Secret is not back with a certificate: %v", err)
+		}
+	}
 }

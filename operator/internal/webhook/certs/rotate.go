@@ -1,3 +1,7 @@
+// Package certs manages the serving certificate of the webhooks in clusters without cert-manager. It creates a CA and a
+// certificate, stores them in one Secret, configures the CA in the API server, and renews all of it in time.
+// open-policy-agent/cert-controller does most of the work. This package adds that a new CA does not replace the old one at once,
+// and that a deleted Secret is recreated.
 package certs
 
 import (
@@ -5,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"github.com/prometheus/client_golang/prometheus"
@@ -28,11 +31,6 @@ type Options struct {
 	Service string
 	// ValidatingConfiguration and MutatingConfiguration are names of webhook configurations.
 	ValidatingConfiguration, MutatingConfiguration string
-
-	// CALifetime, Lifetime and RenewBefore are for tests; 0 means 10 years, 1 year and 90 days.
-	CALifetime, Lifetime, RenewBefore time.Duration
-	// CheckEvery is the interval of checks of the certificate; 0 means 12 hours.
-	CheckEvery time.Duration
 }
 
 // fieldOwner is the field manager of this package's writes.
@@ -40,9 +38,9 @@ const fieldOwner = "raygate-operator-certificates"
 
 // The permissions for this package are in operator/config/components/self-managed, not in the ClusterRole of every installation.
 
-// Add makes the manager maintain the certificate until ctx ends. The channel is closed when a certificate is in Dir and its CA is
-// configured in the API server. That is checked after a second, then at intervals that double. Every replica does this; they share
-// the Secret, so only the first one has to change anything.
+// Add makes the manager maintain a CA of 10 years and a certificate of 1 year, which it renews 90 days before the end, until ctx ends.
+// The channel is closed when a certificate is in Dir and its CA is configured in the API server. That is checked after a second, then
+// at intervals that double. Every replica does this; they share the Secret, so only the first one has to change anything.
 func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{}, err error) {
 	key := types.NamespacedName{Namespace: o.Namespace, Name: o.Secret}
 	host := fmt.Sprintf("%s.%s.svc", o.Service, o.Namespace) // which the API server calls
@@ -54,25 +52,20 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 		webhooks = append(webhooks, rotator.WebhookInfo{Name: name, Type: rotator.CRDConversion})
 	}
 	done := make(chan struct{})
-	secrets := &creator{client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key}
+	secrets := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
 	if err := errors.Join(secrets.ensure(ctx), secrets.watch(mgr)); err != nil {
 		return nil, err
 	}
-	writer := &keeper{Client: mgr.GetClient(), live: mgr.GetAPIReader(), key: key, ended: ctx.Done()}
-	err = rotator.AddRotator(managerOf{Manager: mgr, client: writer}, &rotator.CertRotator{
-		SecretKey:              key,
-		CertDir:                o.Dir,
-		CAName:                 "raygate-webhook-ca",
-		CAOrganization:         "raygate",
-		DNSName:                host,
-		ExtraDNSNames:          []string{host + ".cluster.local"},
-		IsReady:                done,
-		Webhooks:               webhooks,
-		FieldOwner:             fieldOwner,
-		CaCertDuration:         o.CALifetime,
-		ServerCertDuration:     o.Lifetime,
-		LookaheadInterval:      o.RenewBefore,
-		RotationCheckFrequency: o.CheckEvery,
+	err = rotator.AddRotator(managerOf{Manager: mgr, client: secrets}, &rotator.CertRotator{
+		SecretKey:      key,
+		CertDir:        o.Dir,
+		CAName:         "raygate-webhook-ca",
+		CAOrganization: "raygate",
+		DNSName:        host,
+		ExtraDNSNames:  []string{host + ".cluster.local"},
+		IsReady:        done,
+		Webhooks:       webhooks,
+		FieldOwner:     fieldOwner,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adding the certificate rotator: %w", err)

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -16,30 +16,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// creator creates the Secret if it is missing. The rotator only fills an existing one: without a Secret it ends the process at
+// ensure creates an empty Secret if there is none. The rotator only fills an existing one: without a Secret it ends the process at
 // start, and later does nothing.
-type creator struct {
-	client client.Writer
-	live   client.Reader
-	key    types.NamespacedName
-}
-
-// ensure creates an empty Secret if there is none.
-func (c *creator) ensure(ctx context.Context) error {
-	err := c.live.Get(ctx, c.key, &corev1.Secret{})
+func (k *keeper) ensure(ctx context.Context) error {
+	err := k.live.Get(ctx, k.key, &corev1.Secret{})
 	if err == nil {
 		return nil
 	}
 	if !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading the Secret of the webhook certificate: %w", err)
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name}, Type: corev1.SecretTypeOpaque}
-	if err := c.client.Create(ctx, secret, client.FieldOwner(fieldOwner)); err != nil {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.key.Namespace, Name: k.key.Name}, Type: corev1.SecretTypeOpaque}
+	if err := k.Create(ctx, secret, client.FieldOwner(fieldOwner)); err != nil {
 		if apierrors.IsAlreadyExists(err) {
 			return nil // another replica was faster
 		}
@@ -50,14 +42,14 @@ func (c *creator) ensure(ctx context.Context) error {
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (c *creator) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	return reconcile.Result{}, c.ensure(ctx)
+func (k *keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, k.ensure(ctx)
 }
 
 // watch calls Reconcile when the Secret is deleted. It watches only this Secret, regardless of the manager's cache.
-func (c *creator) watch(mgr ctrl.Manager) error {
+func (k *keeper) watch(mgr ctrl.Manager) error {
 	one := cache.ByObject{Namespaces: map[string]cache.Config{
-		c.key.Namespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, c.key.Name)},
+		k.key.Namespace: {FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, k.key.Name)},
 	}}
 	secrets, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -69,15 +61,15 @@ func (c *creator) watch(mgr ctrl.Manager) error {
 	if err := mgr.Add(everyReplica{secrets}); err != nil {
 		return fmt.Errorf("adding the cache of the Secret of the webhook certificate: %w", err)
 	}
-	deleted := predicate.TypedFuncs[*corev1.Secret]{
-		CreateFunc:  func(event.TypedCreateEvent[*corev1.Secret]) bool { return false },
-		UpdateFunc:  func(event.TypedUpdateEvent[*corev1.Secret]) bool { return false },
-		GenericFunc: func(event.TypedGenericEvent[*corev1.Secret]) bool { return false },
+	onDelete := handler.TypedFuncs[*corev1.Secret, reconcile.Request]{
+		DeleteFunc: func(_ context.Context, _ event.TypedDeleteEvent[*corev1.Secret], q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			q.Add(reconcile.Request{NamespacedName: k.key})
+		},
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("webhook-certificate-secret").
 		WithOptions(controller.Options{NeedLeaderElection: new(false)}).
-		WatchesRawSource(source.Kind(secrets, &corev1.Secret{}, &handler.TypedEnqueueRequestForObject[*corev1.Secret]{}, deleted)).
-		Complete(c)
+		WatchesRawSource(source.Kind(secrets, &corev1.Secret{}, onDelete)).
+		Complete(k)
 }
 
 // everyReplica is a cache that starts without leader election.

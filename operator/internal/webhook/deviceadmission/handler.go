@@ -1,3 +1,9 @@
+// Package deviceadmission serves the webhooks for Pods that request shared accelerators. The mutating webhook completes the Pod
+// according to the registry of package pkg/devices; it does not check quotas. The validating webhook checks the finished Pod
+// against the rules and against the quotas of its namespace.
+//
+// The package is an adapter: pkg/devices/plan computes what a Pod needs. Unlike in the webhooks for Ray objects, an internal error
+// fails the call, so that the failure policy of the registration decides.
 package deviceadmission
 
 import (
@@ -18,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
@@ -44,7 +51,7 @@ type answer struct {
 // applies. Without a verdict the call has to fail.
 type hook struct {
 	name     string
-	registry Registry
+	registry devicequota.Registry
 	metrics  *Metrics
 	ready    func() error // nil means always
 	handle   func(context.Context, admission.Request, *plan.Program) answer
@@ -176,8 +183,3 @@ func denied(code int32, reason metav1.StatusReason, message string, r *plan.Resu
 
 // maxMessage limits the text about a Pod with very many containers in answers and logs, in bytes.
 const maxMessage = 16 << 10
-
-// unanswered returns an answer that fails the call.
-func unanswered(err error) answer {
-	return answer{failure: err, outcome: outcomeFailed, reason: "unavailable"}
-}

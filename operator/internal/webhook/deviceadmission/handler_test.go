@@ -49,10 +49,10 @@ func shippedRegistry(t testing.TB) *load.Live {
 	return load.NewLive(p)
 }
 
-func serve(t testing.TB, registry deviceadmission.Registry, quota deviceadmission.Quota) (mux, *deviceadmission.Metrics) {
+func serve(t testing.TB, registry devicequota.Registry, quota deviceadmission.Quota) (mux, *deviceadmission.Metrics) {
 	t.Helper()
 	m, metrics := mux{}, deviceadmission.NewMetrics()
-	deviceadmission.Register(m, registry, quota, metrics)
+	deviceadmission.Register(m.Register, registry, quota, metrics)
 	return m, metrics
 }
 

@@ -68,7 +68,7 @@ func (v *validator) check(ctx context.Context, req admission.Request, program *p
 	dryRun := req.DryRun != nil && *req.DryRun
 	verdict, err := v.quota.Check(ctx, program, pod, &r.Demand, !dryRun)
 	if err != nil {
-		return unanswered(err)
+		return answer{failure: err, outcome: outcomeFailed, reason: "unavailable"}
 	}
 	if len(verdict.Exceeded) == 0 {
 		a := allowed(outcomeAllowed, verdict.Warnings...)

@@ -148,7 +148,7 @@ func (w *world) startReplica(env *controlplane.Env, s settings, wait bool) *repl
 	if err := r.engine.Watch(ctx, c); err != nil {
 		w.T.Fatal(err)
 	}
-	deviceadmission.Register(r, w.registry, r.engine, r.metrics)
+	deviceadmission.Register(r.Register, w.registry, r.engine, r.metrics)
 	if !wait {
 		return r
 	}

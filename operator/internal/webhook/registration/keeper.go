@@ -1,8 +1,13 @@
+// Package registration restores the webhook configurations of device admission if they are changed or deleted. Without them, Pods
+// with devices would pass unchanged and uncounted, and nobody would notice.
+//
+// The wanted state is the manifest of the component, which is embedded in the operator, for the scope in the annotation of the
+// configuration. A configuration without the annotation is left alone, so installers decide and the operator never undoes an
+// upgrade. Other values, such as webhooks, match conditions and namespace expressions of other owners, stay.
 package registration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -155,11 +160,7 @@ func (k *Keeper) restored(kind string, is, last *unstructured.Unstructured) (*un
 		now.Object["webhooks"] = append(webhooks, missing)
 		return now, nil
 	}
-	webhook, ok := webhooks[at].(map[string]any)
-	if !ok {
-		return nil, errors.New("the API server has a webhook that is no object")
-	}
-	webhook, same := restored(webhook, want)
+	webhook, same := restored(webhooks[at].(map[string]any), want) // only an object has a name
 	if same {
 		return nil, nil
 	}
@@ -173,8 +174,7 @@ func webhookOf(configuration *unstructured.Unstructured, want map[string]any) ma
 	}
 	webhooks := items(configuration.Object, "webhooks")
 	if at := slices.IndexFunc(webhooks, sameName(want)); at >= 0 {
-		w, _ := webhooks[at].(map[string]any)
-		return w
+		return webhooks[at].(map[string]any) // only an object has a name
 	}
 	return nil
 }

@@ -1,2 +1,0 @@
-// Package volume builds the volume claim for the embedded store of the GCS.
-package volume
