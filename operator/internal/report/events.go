@@ -30,14 +30,14 @@ func Warning(reason, action, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, action, note}
 }
 
-// Invalid returns the event about broken rules of a kind. As in KubeRay, rules about fields that begin with metadata have a reason of their
-// own, which takes precedence.
-func Invalid(kind, metadata string, errs field.ErrorList, note string) Event {
-	part := "Spec"
-	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, metadata) }) {
-		part = "Metadata"
+// Invalid returns the event about broken rules. As in KubeRay, rules about fields that begin with prefix have a reason of their own, which
+// takes precedence.
+func Invalid(prefix, theirs, others string, errs field.ErrorList, note string) Event {
+	reason := others
+	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, prefix) }) {
+		reason = theirs
 	}
-	return Warning("Invalid"+kind+part, "Validate", note)
+	return Warning(reason, "Validate", note)
 }
 
 // Done returns the events that are true even if the status was not saved. The reconcile that saves the status produces the others

@@ -53,11 +53,11 @@ func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome,
 	}
 	if s.tolerated {
 		ctrllog.FromContext(ctx).Info("Tolerated an invalid spec of a running cluster", "generation", s.cluster.Generation, "problems", s.invalid)
-		s.events = append(s.events, report.Invalid("RayCluster", "metadata.name", errs, "The spec would be refused for a new cluster: "+s.invalid))
+		s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, "The spec would be refused for a new cluster: "+s.invalid))
 		return reconcile.Outcome{}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
-	s.events = append(s.events, report.Invalid("RayCluster", "metadata.name", errs, "The spec is refused: "+s.invalid))
+	s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, "The spec is refused: "+s.invalid))
 	return reconcile.Outcome{Stop: true}, nil
 }
 
@@ -91,7 +91,7 @@ func (r *Reconciler) noteWarnings(s *scope) {
 		}
 	}
 	if len(list) > 0 {
-		s.events = append(s.events, report.Invalid("RayCluster", "metadata.name", list, "The spec works, but not well: "+validation.Summary(list)))
+		s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", list, "The spec works, but not well: "+validation.Summary(list)))
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 
 // eventInvalid reports broken rules. As in KubeRay, those about the status come last.
 func eventInvalid(j *rayv1.RayJob, errs field.ErrorList, summary string) report.Event {
-	e := report.Invalid("RayJob", "metadata.name", errs, j.Namespace+"/"+j.Name+": "+summary)
+	e := report.Invalid("metadata.name", "InvalidRayJobMetadata", "InvalidRayJobSpec", errs, j.Namespace+"/"+j.Name+": "+summary)
 	if !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.HasPrefix(e.Field, "status") }) {
 		e.Reason = "InvalidRayJobStatus"
 	}

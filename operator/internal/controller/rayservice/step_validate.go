@@ -21,7 +21,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 	shown := []string{rayv1.ReasonRayServiceValidationFailed, rayv1.ReasonRayServiceInitializingTimeout}
 	last := report.Conditions{List: &s.service.Status.Conditions}.Find(rayv1.RayServiceReady)
 	if last == nil || !slices.Contains(shown, last.Reason) || s.service.Status.ObservedGeneration != s.service.Generation {
-		s.events = append(s.events, report.Invalid("RayService", "metadata", errs, s.service.Namespace+"/"+s.service.Name+": "+s.in.Invalid))
+		s.events = append(s.events, report.Invalid("metadata", "InvalidRayServiceMetadata", "InvalidRayServiceSpec", errs, s.service.Namespace+"/"+s.service.Name+": "+s.in.Invalid))
 	}
 	return reconcile.Outcome{}, nil
 }
