@@ -353,7 +353,7 @@ type RayJobStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions say the same as the states above, for clients that wait. KubeRay has none. Types are Running, Suspended, Complete, Failed,
-	// InvalidSpec and DashboardUnreachable.
+	// InvalidSpec, DashboardUnreachable, Ready, Reconciling and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

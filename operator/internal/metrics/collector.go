@@ -69,3 +69,10 @@ func (c *collector) stalled(ch chan<- prometheus.Metric, d *prometheus.Desc, o c
 		c.gauge(ch, d, 1, o, s.Reason)
 	}
 }
+
+// waits sends a metric about an object that waits for a node, scheduling gates or a quota, with the reason.
+func (c *collector) waits(ch chan<- prometheus.Metric, d *prometheus.Desc, o client.Object, conditions []metav1.Condition) {
+	if w := meta.FindStatusCondition(conditions, rayv1.ConditionReconciling); w != nil && w.Status == metav1.ConditionTrue && rayv1.Awaited(w.Reason) {
+		c.gauge(ch, d, 1, o, w.Reason)
+	}
+}

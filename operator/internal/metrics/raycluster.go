@@ -19,11 +19,11 @@ import (
 // RayCluster collects metrics about RayClusters.
 type RayCluster struct {
 	collector
-	info, provisioned, suspended, stalledReason, provisionedDuration *prometheus.Desc
-	invalid                                                          *prometheus.Desc
-	violations, warnings                                             *prometheus.CounterVec
-	provisioning                                                     prometheus.Histogram
-	durations                                                        byowner.Map[struct{}, float64]
+	info, provisioned, suspended, stalledReason, waitsReason, provisionedDuration *prometheus.Desc
+	invalid                                                                       *prometheus.Desc
+	violations, warnings                                                          *prometheus.CounterVec
+	provisioning                                                                  prometheus.Histogram
+	durations                                                                     byowner.Map[struct{}, float64]
 }
 
 var _ prometheus.Collector = (*RayCluster)(nil)
@@ -47,6 +47,8 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 	m.suspended = m.desc("raygate_cluster_suspended", "One per RayCluster whose spec asks for suspension, as one that waits in a queue of Kueue.")
 	m.stalledReason = m.desc("raygate_cluster_condition_stalled",
 		"One per RayCluster that makes no progress, with the reason of the condition Stalled.", "reason")
+	m.waitsReason = m.desc("raygate_cluster_waits",
+		"One per RayCluster that waits for a node, scheduling gates or a quota, with the reason of the condition Reconciling.", "reason")
 	m.provisionedDuration = m.desc("kuberay_cluster_provisioned_duration_seconds",
 		"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.")
 	return m
@@ -113,6 +115,7 @@ func (m *RayCluster) Collect(ch chan<- prometheus.Metric) {
 			m.gauge(ch, m.suspended, 1, rc)
 		}
 		m.stalled(ch, m.stalledReason, rc, rc.Status.Conditions)
+		m.waits(ch, m.waitsReason, rc, rc.Status.Conditions)
 	}
 	m.durations.Retain(alive)
 	ch <- prometheus.MustNewConstMetric(m.invalid, prometheus.GaugeValue, float64(invalid), "RayCluster")

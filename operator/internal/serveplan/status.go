@@ -1,6 +1,7 @@
 package serveplan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -269,6 +270,16 @@ func (s *step) overdue() (reason, message string) {
 		return "", "" // the cluster is being created
 	case p != nil:
 		since = later(since, p.Made)
+	}
+	if c := s.live(cmp.Or(s.pendingName(), s.activeName())); c != nil {
+		if work := meta.FindStatusCondition(c.Status.Conditions, rayv1.ConditionReconciling); work != nil && rayv1.Awaited(work.Reason) {
+			return "", "" // the deadline begins when its Pods are ready
+		}
+		for _, kind := range []string{rayv1.HeadPodReady, rayv1.ConditionReady} {
+			if came := meta.FindStatusCondition(c.Status.Conditions, kind); came != nil && came.Status == metav1.ConditionTrue {
+				since = later(since, came.LastTransitionTime.Time)
+			}
+		}
 	}
 	if at := since.Add(limit); s.in.Now.Before(at) {
 		s.lookAt(at)
