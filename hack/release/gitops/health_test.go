@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fluxstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/google/cel-go/cel"
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -152,6 +153,53 @@ func TestKstatus(t *testing.T) {
 		flux, err := fluxstatus.Compute(s.object)
 		if err != nil || string(flux.Status) != string(want) {
 			t.Errorf("kstatus of Flux: %+v, %v; want %s", flux, err, want)
+		}
+	})
+}
+
+// TestFlux evaluates the expressions of the sample about RayServices. Flux itself looks at deletion and at the observed generation, and
+// takes an object without a status for one in progress.
+func TestFlux(t *testing.T) {
+	var sample struct {
+		Spec struct {
+			HealthCheckExprs []struct{ Kind, InProgress, Failed, Current string } `json:"healthCheckExprs"`
+		} `json:"spec"`
+	}
+	decode(t, "../../../samples/gitops/flux/clusters.yaml", &sample)
+	env, err := cel.NewEnv(cel.Variable("status", cel.DynType))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(t *testing.T, expression string, object *unstructured.Unstructured) bool {
+		t.Helper()
+		ast, issues := env.Compile(expression)
+		if issues.Err() != nil {
+			t.Fatal(issues.Err())
+		}
+		program, err := env.Program(ast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _, err := program.Eval(map[string]any{"status": object.Object["status"]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value.Value() == true
+	}
+	eachState(t, func(t *testing.T, s state) {
+		for _, e := range sample.Spec.HealthCheckExprs {
+			observed, _, _ := unstructured.NestedInt64(s.object.Object, "status", "observedGeneration")
+			if e.Kind != s.object.GetKind() || observed != s.object.GetGeneration() || s.object.GetDeletionTimestamp() != nil {
+				continue
+			}
+			want := words[s.HealthStatus.Status]
+			for answer, expression := range map[status.Status]string{
+				status.InProgressStatus: e.InProgress, status.FailedStatus: e.Failed, status.CurrentStatus: e.Current,
+			} {
+				if got := is(t, expression, s.object); got != (answer == want) {
+					t.Errorf("%s is %t, want %s", answer, got, want)
+				}
+			}
 		}
 	})
 }
