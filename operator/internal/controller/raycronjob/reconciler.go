@@ -77,7 +77,7 @@ type scope struct {
 	missed     int
 	// invalid summarizes the broken rules, and refusal is why the RayJob cannot be created; empty for none. Set by refuse and run.
 	invalid, refusal string
-	events     []report.Event // sent after the status is saved
+	events           []report.Event // sent after the status is saved
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=list;watch
