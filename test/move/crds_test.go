@@ -81,7 +81,9 @@ func asKubeRay(crd *apiextensionsv1.CustomResourceDefinition) {
 		case "RayJob":
 			delete(status.Properties, "conditions")
 		case "RayCronJob":
-			delete(status.Properties, "nextScheduleTime")
+			for _, name := range []string{"nextScheduleTime", "conditions", "observedGeneration"} {
+				delete(status.Properties, name)
+			}
 		}
 		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = schema
 	}
