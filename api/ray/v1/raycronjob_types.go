@@ -68,8 +68,9 @@ type RayCronJob struct {
 	// +optional
 	Spec RayCronJobSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayCronJobStatus `json:"status,omitempty"`
 }
 
