@@ -52,7 +52,7 @@ func verdictOnCluster(rc *rayv1.RayCluster, c report.Conditions, obstacles []Obs
 	switch {
 	case obstacle.stalls():
 		v.state, v.reason, v.message = rayv1.ConditionStalled, obstacle.Reason, obstacle.Message
-	case obstacle.Reason != "": // also if it is ready: tells what the autoscaler waits for
+	case obstacle.Reason != "": // also if it is ready: the autoscaler may wait for a node
 		v.reason, v.message = obstacle.Reason, obstacle.Message
 	}
 	return v

@@ -168,7 +168,7 @@ func TestTheReasonIsOneThatTheConditionsShow(t *testing.T) {
 			if got != tc.want {
 				t.Errorf("%+v, want %+v", got, tc.want)
 			}
-			if got.Reason != "" && !Told(rc.Status.Conditions, got.Reason) {
+			if got.Reason != "" && !Shows(rc.Status.Conditions, got.Reason) {
 				t.Errorf("conditions %+v do not show it", rc.Status.Conditions)
 			}
 		})

@@ -44,8 +44,8 @@ func refused(reason, message string) Obstacle {
 	return Obstacle{reason, message}
 }
 
-// Told reports whether one of the three conditions already has the reason.
-func Told(conditions []metav1.Condition, reason string) bool {
+// Shows reports whether one of the three conditions already has the reason.
+func Shows(conditions []metav1.Condition, reason string) bool {
 	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return derived(c) && c.Reason == reason })
 }
 

@@ -192,7 +192,7 @@ func setReadiness(s *scope, _ tally) {
 	before := slices.Clone(s.cluster.Status.Conditions)
 	obstacle := readiness.RayCluster(s.cluster, list, s.now)
 	s.cluster.Status.Reason = obstacle.Message
-	if obstacle.Reason != "" && obstacle.Reason != refusal && !readiness.Told(before, obstacle.Reason) { // a rejected write has its own event
+	if obstacle.Reason != "" && obstacle.Reason != refusal && !readiness.Shows(before, obstacle.Reason) { // a rejected write has its own event
 		s.events = append(s.events, eventStalled(obstacle.Reason, obstacle.Message))
 	}
 }
