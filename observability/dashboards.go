@@ -9,6 +9,7 @@ var dashboards = []dashboard{
 				{"RayClusters by what made them", "short", "None are those that people made.", []query{{`count by (owner_kind) (kuberay_cluster_info{namespace=~"$namespace"})`, "{{owner_kind}}"}}},
 				{"Provisioned", "short", "false are those that have never had all their Pods.", []query{{`count by (condition) (kuberay_cluster_condition_provisioned{namespace=~"$namespace"})`, "{{condition}}"}}},
 				{"Stalled, by reason", "short", "The condition Stalled names the Pod and the cause.", []query{{`count by (reason) (raygate_cluster_condition_stalled{namespace=~"$namespace"})`, "{{reason}}"}}},
+				{"Waiting, by reason", "short", "For a node, scheduling gates or a quota.", []query{{`count by (reason) (raygate_cluster_waits{namespace=~"$namespace"})`, "{{reason}}"}}},
 				{"Suspended", "short", "Those that wait in a queue are among them.", []query{{`count(raygate_cluster_suspended{namespace=~"$namespace"})`, "suspended"}}},
 				{"Time until provisioned (90 %)", "s", "", []query{{`histogram_quantile(0.9, sum by (le) (rate(raygate_cluster_provisioning_seconds_bucket[1h])))`, "clusters"}}},
 				{"Time until provisioned", "s", "The slowest of those that are there.", []query{{`topk(10, kuberay_cluster_provisioned_duration_seconds{namespace=~"$namespace"})`, "{{namespace}}/{{name}}"}}},

@@ -77,11 +77,15 @@ func asKubeRay(crd *apiextensionsv1.CustomResourceDefinition) {
 		schema := v.Schema.OpenAPIV3Schema
 		plain(schema, "")
 		status := schema.Properties["status"]
+		status.Default = nil
+		schema.Properties["status"] = status
 		switch crd.Spec.Names.Kind {
 		case "RayJob":
 			delete(status.Properties, "conditions")
 		case "RayCronJob":
-			delete(status.Properties, "nextScheduleTime")
+			for _, name := range []string{"nextScheduleTime", "conditions", "observedGeneration"} {
+				delete(status.Properties, name)
+			}
 		}
 		crd.Spec.Versions[i].Schema.OpenAPIV3Schema = schema
 	}

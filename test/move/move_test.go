@@ -95,7 +95,7 @@ func TestMoveAndBack(t *testing.T) {
 
 	scaled := c.pods()
 	report = c.run(back)
-	if !strings.Contains(report, "conditions Running, Suspended, Complete, Failed, InvalidSpec, DashboardUnreachable of RayJob") {
+	if !strings.Contains(report, "conditions Running, Suspended, Complete, Failed, InvalidSpec, DashboardUnreachable, Ready, Reconciling, Stalled of RayJob") {
 		t.Errorf("the report does not say what KubeRay drops:\n%s", report)
 	}
 	c.unchanged("by the way back", scaled)

@@ -348,8 +348,9 @@ type RayCluster struct {
 	// +optional
 	Spec RayClusterSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayClusterStatus `json:"status,omitempty"`
 }
 
@@ -442,7 +443,7 @@ type RayClusterStatus struct {
 	Head HeadInfo `json:"head,omitempty"`
 
 	// conditions of the cluster; their types are RayClusterProvisioned, HeadPodReady, ReplicaFailure,
-	// RayClusterSuspending, RayClusterSuspended, InvalidSpec, Stalled, ChildFailure and BatchSchedulerProblem.
+	// RayClusterSuspending, RayClusterSuspended, InvalidSpec, ChildFailure, BatchSchedulerProblem, Ready, Reconciling and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -32,6 +32,18 @@ type RayCronJobStatus struct {
 	// nextScheduleTime is when the next RayJob is due. Unset while suspend is true or the spec is refused. KubeRay has no such field.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
+
+	// conditions of the RayCronJob; their types are Ready, Reconciling and Stalled. KubeRay has no such field.
+	// +optional
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+
+	// observedGeneration is the metadata.generation that the status was computed from. KubeRay has no such field.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
 // RayCronJob creates a RayJob at each time of a schedule.
@@ -56,8 +68,9 @@ type RayCronJob struct {
 	// +optional
 	Spec RayCronJobSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayCronJobStatus `json:"status,omitempty"`
 }
 

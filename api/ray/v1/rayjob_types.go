@@ -353,7 +353,7 @@ type RayJobStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions say the same as the states above, for clients that wait. KubeRay has none. Types are Running, Suspended, Complete, Failed,
-	// InvalidSpec and DashboardUnreachable.
+	// InvalidSpec, DashboardUnreachable, Ready, Reconciling and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -384,8 +384,9 @@ type RayJob struct {
 	// +optional
 	Spec RayJobSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayJobStatus `json:"status,omitempty"`
 }
 

@@ -112,7 +112,7 @@ type RayServiceSpec struct {
 // RayServiceStatuses is the state of a RayService that the operator saw last.
 type RayServiceStatuses struct {
 	// conditions of the RayService; their types are Ready, UpgradeInProgress, RollbackInProgress, Suspending,
-	// Suspended, GatewayReady and Stalled.
+	// Suspended, GatewayReady, Reconciling and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -244,8 +244,9 @@ type RayService struct {
 	// +optional
 	Spec RayServiceSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayServiceStatuses `json:"status,omitempty"`
 }
 

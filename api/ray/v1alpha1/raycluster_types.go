@@ -253,8 +253,9 @@ type RayCluster struct {
 	// +optional
 	Spec RayClusterSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayClusterStatus `json:"status,omitempty"`
 }
 

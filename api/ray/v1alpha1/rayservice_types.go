@@ -118,8 +118,9 @@ type RayService struct {
 	// +optional
 	Spec RayServiceSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last.
+	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayServiceStatuses `json:"status,omitempty"`
 }
 

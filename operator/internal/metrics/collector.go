@@ -124,3 +124,10 @@ func stalled(conditions []metav1.Condition, send sender) {
 		send(1, s.Reason)
 	}
 }
+
+// waits sends the reason of the condition Reconciling of an object that waits for a node, scheduling gates or a quota.
+func waits(conditions []metav1.Condition, send sender) {
+	if w := meta.FindStatusCondition(conditions, rayv1.ConditionReconciling); w != nil && w.Status == metav1.ConditionTrue && rayv1.Awaited(w.Reason) {
+		send(1, w.Reason)
+	}
+}

@@ -46,6 +46,8 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 	m.add("raygate_cluster_suspended", "One per RayCluster whose spec asks for suspension, as one that waits in a queue of Kueue.", sendSuspended)
 	m.add("raygate_cluster_condition_stalled", "One per RayCluster that makes no progress, with the reason of the condition Stalled.",
 		func(rc *rayv1.RayCluster, send sender) { stalled(rc.Status.Conditions, send) }, "reason")
+	m.add("raygate_cluster_waits", "One per RayCluster that waits for a node, scheduling gates or a quota, with the reason of the condition Reconciling.",
+		func(rc *rayv1.RayCluster, send sender) { waits(rc.Status.Conditions, send) }, "reason")
 	m.add("kuberay_cluster_provisioned_duration_seconds",
 		"Seconds from the creation of the RayCluster until RayClusterProvisioned became True for the first time.", m.sendDuration)
 	return m

@@ -27,7 +27,9 @@ func TestRayCluster(t *testing.T) {
 	bad := raytest.RayCluster("ns/bad", raytest.UID("2"), raytest.Condition(rayv1.RayClusterInvalidSpec, metav1.ConditionTrue),
 		raytest.Condition(rayv1.RayClusterStalled, metav1.ConditionTrue), raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionFalse),
 		raytest.Labels(map[string]string{rayv1.LabelOriginatedFromCRD: "Notebook"}))
-	bad.Status.Conditions[1].Reason = rayv1.ReasonQuotaExceeded
+	bad.Status.Conditions[1].Reason = rayv1.ReasonImagePullFailed
+	good.Status.Conditions = append(good.Status.Conditions,
+		metav1.Condition{Type: rayv1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: rayv1.ReasonQuotaExceeded})
 	bad.Spec.Suspend = new(true)
 	gone := raytest.RayCluster("ns/gone", raytest.UID("3"))
 	m := metrics.NewRayCluster(fake.NewClientBuilder().WithScheme(scheme).WithObjects(good, bad).Build())
@@ -63,9 +65,10 @@ func TestRayCluster(t *testing.T) {
 		`kuberay_cluster_info{name="bad",namespace="ns",owner_kind="None",uid="2"} 1`,
 		`kuberay_cluster_info{name="good",namespace="ns",owner_kind="RayJob",uid="1"} 1`,
 		`kuberay_cluster_provisioned_duration_seconds{name="good",namespace="ns",uid="1"} 3`, // not of the cluster that is gone
-		`raygate_cluster_condition_stalled{name="bad",namespace="ns",reason="QuotaExceeded",uid="2"} 1`,
+		`raygate_cluster_condition_stalled{name="bad",namespace="ns",reason="ImagePullFailed",uid="2"} 1`,
 		`raygate_cluster_provisioning_seconds{} 4`, // of both
 		`raygate_cluster_suspended{name="bad",namespace="ns",uid="2"} 1`,
+		`raygate_cluster_waits{name="good",namespace="ns",reason="QuotaExceeded",uid="1"} 1`,
 		`raygate_invalid_objects{kind="RayCluster"} 1`,
 		`raygate_validation_failures_total{kind="RayCluster",layer="controller",rule="RC-501"} 2`,
 		`raygate_validation_failures_total{kind="RayCluster",layer="controller",rule="unknown"} 1`,

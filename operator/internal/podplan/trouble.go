@@ -101,9 +101,9 @@ func withDetail(text, detail string) string {
 	return text + ": " + detail
 }
 
-// TroublesOf summarizes the problems of all Pods of a cluster: one sentence per group and reason, the head first, then groups by
-// name. The reason is that of the first sentence. Each sentence names one Pod. later is as in TroubleOf.
-func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Duration) {
+// TroublesOf summarizes the problems of all Pods of a cluster: one per group and reason, the head first, then groups by name. Each
+// message names one Pod. later is as in TroubleOf.
+func TroublesOf(list []*corev1.Pod, now time.Time) (all []Trouble, later time.Duration) {
 	type key struct {
 		kind          rayv1.RayNodeType
 		group, reason string
@@ -126,7 +126,6 @@ func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Durati
 		found[k] = append(found[k], pod.Name)
 		first[pod.Name] = one
 	}
-	var sentences []string
 	order := func(a, b key) int { // head sorts before worker
 		return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.group, b.group), strings.Compare(a.reason, b.reason))
 	}
@@ -139,11 +138,9 @@ func TroublesOf(list []*corev1.Pod, now time.Time) (t Trouble, later time.Durati
 		if len(found[k]) > 1 {
 			who += ", like others," // without their number, which would change often
 		}
-		sentences = append(sentences, who+" "+first[name].Message)
-		t.Reason = cmp.Or(t.Reason, k.reason)
+		all = append(all, Trouble{k.reason, who + " " + first[name].Message})
 	}
-	t.Message = strings.Join(sentences, "; ")
-	return t, later
+	return all, later
 }
 
 // schedulingTime is how long the scheduler may take to process a Pod. A slower scheduler is down or overloaded; then Pods are

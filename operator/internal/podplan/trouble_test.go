@@ -42,44 +42,45 @@ func TestTroublesOf(t *testing.T) {
 	worker := func(name string, opts ...raytest.PodOption) *corev1.Pod {
 		return raytest.WorkerPod(rc, "gpu", name, opts...)
 	}
-	pulls := Trouble{"ImagePullFailed", "head Pod head cannot pull the image img of container ray: not found"}
+	pulls := []Trouble{{"ImagePullFailed", "head Pod head cannot pull the image img of container ray: not found"}}
 	cases := map[string]struct {
 		pods  []*corev1.Pod
 		now   time.Time
-		want  Trouble
+		want  []Trouble
 		later time.Duration
 	}{
 		"none":             {pods: []*corev1.Pod{head(), worker("a")}, now: late},
 		"starting":         {pods: []*corev1.Pod{head(waiting("ContainerCreating", ""))}, now: late},
 		"no node, not yet": {pods: []*corev1.Pod{head(), worker("a", unscheduled)}, now: soon, later: 40 * time.Second},
 		"no node": {pods: []*corev1.Pod{head(), worker("a", unscheduled)}, now: late,
-			want: Trouble{"Unschedulable", "worker Pod a in group gpu finds no node: 0/2 nodes are available"}},
+			want: []Trouble{{"Unschedulable", "worker Pod a in group gpu finds no node: 0/2 nodes are available"}}},
 		"gated": {pods: []*corev1.Pod{head(gated)}, now: late,
-			want: Trouble{"SchedulingGated", "head Pod head is held back by its scheduling gates"}},
+			want: []Trouble{{"SchedulingGated", "head Pod head is held back by its scheduling gates"}}},
 		"no image": {pods: []*corev1.Pod{head(waiting("ErrImagePull", "not found"))}, now: late, want: pulls},
 		"no image, waiting to try again": {pods: []*corev1.Pod{head(waiting("ImagePullBackOff", `Back-off pulling image "img": ErrImagePull: not found`))}, now: late,
 			want: pulls},
 		"no Secret": {pods: []*corev1.Pod{head(waiting("CreateContainerConfigError", `secret "s" not found`))}, now: late,
-			want: Trouble{"ContainerCannotStart", `head Pod head cannot start its container ray: secret "s" not found`}},
+			want: []Trouble{{"ContainerCannotStart", `head Pod head cannot start its container ray: secret "s" not found`}}},
 		"crashed once":             {pods: []*corev1.Pod{head(crashed(1, false))}, now: late},
 		"crashed often, now ready": {pods: []*corev1.Pod{head(crashed(9, true))}, now: late},
 		"crashes again and again": {pods: []*corev1.Pod{head(crashed(3, false))}, now: late,
-			want: Trouble{"CrashLoop", "head Pod head starts its container ray again and again: it ended with code 137 the last time (OOMKilled)"}},
+			want: []Trouble{{"CrashLoop", "head Pod head starts its container ray again and again: it ended with code 137 the last time (OOMKilled)"}}},
 		"in a crash loop, says the kubelet": {pods: []*corev1.Pod{head(waiting("CrashLoopBackOff", ""))}, now: late,
-			want: Trouble{"CrashLoop", "head Pod head starts its container ray again and again"}},
+			want: []Trouble{{"CrashLoop", "head Pod head starts its container ray again and again"}}},
 		"crashes without a reason": {pods: []*corev1.Pod{head(crashed(3, false), func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "Error"
-		})}, now: late, want: Trouble{"CrashLoop", "head Pod head starts its container ray again and again: it ended with code 137 the last time"}},
+		})}, now: late, want: []Trouble{{"CrashLoop", "head Pod head starts its container ray again and again: it ended with code 137 the last time"}}},
 		"the first that becomes trouble is waited for": {pods: []*corev1.Pod{
 			worker("a", unscheduled), worker("b", unscheduled, raytest.CreatedAfter(-10*time.Second)), worker("c", unscheduled),
 		}, now: soon, later: 30 * time.Second},
 		"ending": {pods: []*corev1.Pod{head(raytest.Terminating())}, now: raytest.Epoch.Add(time.Hour), later: time.Minute},
 		"does not end": {pods: []*corev1.Pod{head(raytest.Terminating())}, now: late,
-			want: Trouble{"TerminationStuck", "head Pod head does not end; if its node is lost for good, delete the node, or the Pod with --force"}},
+			want: []Trouble{{"TerminationStuck", "head Pod head does not end; if its node is lost for good, delete the node, or the Pod with --force"}}},
 		"several": {pods: []*corev1.Pod{worker("b", unscheduled), worker("c", waiting("InvalidImageName", "")), worker("a", unscheduled), head(gated)}, now: late,
-			want: Trouble{"SchedulingGated", "head Pod head is held back by its scheduling gates; " +
-				"worker Pod c in group gpu cannot use the image img of container ray; " +
-				"worker Pod a in group gpu, like others, finds no node: 0/2 nodes are available"}},
+			want: []Trouble{
+				{"SchedulingGated", "head Pod head is held back by its scheduling gates"},
+				{"ImagePullFailed", "worker Pod c in group gpu cannot use the image img of container ray"},
+				{"Unschedulable", "worker Pod a in group gpu, like others, finds no node: 0/2 nodes are available"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -236,47 +236,6 @@ func (s *step) stalledServe(name string, c *Cluster) (reason, message string) {
 	return "", ""
 }
 
-// ProgressDeadline is how long a starting service or an upgrade may make no progress before it counts as stalled. In an
-// incremental upgrade, the interval between steps is added. It equals the default of Deployments.
-const ProgressDeadline = 10 * time.Minute
-
-// overdue finds operations that take too long. KubeRay does not report them.
-func (s *step) overdue() (reason, message string) {
-	since, limit, what := time.Time{}, ProgressDeadline, ""
-	up, ready := s.conds().Find(rayv1.RayServiceUpgradeInProgress), s.conds().Find(rayv1.RayServiceReady)
-	switch {
-	case up != nil && up.Status == metav1.ConditionTrue:
-		since, what = up.LastTransitionTime.Time, up.Message
-		if s.inSteps() {
-			u := s.state()
-			limit += u.Interval
-			since = later(since, u.Shifted)
-		}
-	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):
-		since, what = ready.LastTransitionTime.Time, withReason(ready.Message, s.waits)
-	default:
-		return "", ""
-	}
-	switch p := s.pending(); {
-	case p == nil && s.pendingName() != "":
-		return "", "" // the cluster is being created
-	case p != nil:
-		since = later(since, p.Made)
-	}
-	if at := since.Add(limit); s.in.Now.Before(at) {
-		s.lookAt(at)
-		return "", ""
-	}
-	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step since %s: %s", since.UTC().Format(time.RFC3339), what)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 func failedApplications(v Serve) string {
 	var list []string
 	for _, name := range sortedKeys(v.Applications) {

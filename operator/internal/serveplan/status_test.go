@@ -167,6 +167,20 @@ func TestProgressDeadline(t *testing.T) {
 			t.Error("still stalled")
 		}
 	})
+	t.Run("a cluster that waits for a node", func(t *testing.T) {
+		s := newStory(t, func(*rayv1.RayServiceSpec) {})
+		s.pass()
+		s.pass()
+		s.clusters["demo-c1"].dead, s.clusters["demo-c1"].waits = true, true
+		s.now = s.now.Add(long)
+		if n := overdue(s); n != 0 || stalled(s) {
+			t.Errorf("told %d times: %+v", n, s.condition(rayv1.RayServiceStalled))
+		}
+		s.clusters["demo-c1"].waits = false
+		if n := overdue(s); n != 1 || !stalled(s) {
+			t.Errorf("told %d times: %+v", n, s.condition(rayv1.RayServiceStalled))
+		}
+	})
 	t.Run("a new cluster", func(t *testing.T) {
 		s := newStory(t, func(*rayv1.RayServiceSpec) {})
 		s.until("ready", s.settled)

@@ -52,6 +52,7 @@ type made struct {
 	first    time.Time // of the first one
 	broken   string    // state that its applications stay in
 	dead     bool      // no Pod, no dashboard
+	waits    bool      // for a node
 	lame     bool      // a dashboard, but no Pod that takes requests
 	after    time.Time
 }
@@ -113,6 +114,9 @@ func (s *story) input() Input {
 		up := !m.dead && s.now.Sub(m.born) >= 2*time.Second
 		c := Cluster{
 			Match: rayservice.Compare(&s.rs.Spec.RayClusterSpec, m.rc, "v1"), Resize: rayservice.Resized(&s.rs.Spec.RayClusterSpec, m.rc) != nil, HeadReady: up, DeleteAfter: m.after, Made: m.born,
+		}
+		if m.waits {
+			c.Status.Conditions = []metav1.Condition{{Type: rayv1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: rayv1.ReasonUnschedulable}}
 		}
 		if up {
 			v := Serve{AskedAt: s.now, Applications: map[string]rayv1.AppStatus{}, Capacity: m.capacity, Known: m.known, Settled: true}

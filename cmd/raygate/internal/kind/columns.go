@@ -118,12 +118,13 @@ func clusterState(rc *rayv1.RayCluster) string {
 
 // clusterProblems are the conditions that report problems, the most important first.
 var clusterProblems = []string{
-	rayv1.RayClusterInvalidSpec, rayv1.RayClusterStalled, rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem,
+	rayv1.RayClusterInvalidSpec, rayv1.RayClusterStalled, rayv1.ConditionReconciling, rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem,
 }
 
 func clusterReason(rc *rayv1.RayCluster) string {
 	for _, name := range clusterProblems {
-		if c := meta.FindStatusCondition(rc.Status.Conditions, name); c != nil && c.Status == metav1.ConditionTrue {
+		c := meta.FindStatusCondition(rc.Status.Conditions, name)
+		if c != nil && c.Status == metav1.ConditionTrue && (name != rayv1.ConditionReconciling || rayv1.Awaited(c.Reason)) {
 			return c.Reason
 		}
 	}
@@ -177,6 +178,9 @@ func serviceState(rs *rayv1.RayService) string {
 
 func serviceReason(rs *rayv1.RayService) string {
 	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceStalled); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Reason
+	}
+	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.ConditionReconciling); c != nil && rayv1.Awaited(c.Reason) {
 		return c.Reason
 	}
 	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady); c != nil && c.Status != metav1.ConditionTrue {

@@ -33,9 +33,10 @@ var conditions = map[string]struct {
 	types  []string
 	effect string
 }{
-	"RayCluster": {[]string{"InvalidSpec", "Stalled", "ChildFailure", "BatchSchedulerProblem"}, "stay as they are: KubeRay does not update them"},
-	"RayService": {[]string{"Stalled", "GatewayReady"}, "stay as they are: KubeRay does not update them"},
-	"RayJob":     {[]string{"Running", "Suspended", "Complete", "Failed", "InvalidSpec", "DashboardUnreachable"}, "dropped by the CRD of KubeRay at the next write"},
+	"RayCluster": {[]string{"InvalidSpec", "ChildFailure", "BatchSchedulerProblem", "Ready", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
+	"RayService": {[]string{"GatewayReady", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
+	"RayJob":     {[]string{"Running", "Suspended", "Complete", "Failed", "InvalidSpec", "DashboardUnreachable", "Ready", "Reconciling", "Stalled"}, "dropped by the CRD of KubeRay at the next write"},
+	"RayCronJob": {[]string{"Ready", "Reconciling", "Stalled"}, "dropped by the CRD of KubeRay at the next write"},
 }
 
 type backCounter struct{ counts map[string]*BackCount }

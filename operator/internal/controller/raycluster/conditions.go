@@ -12,6 +12,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/readiness"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
@@ -160,16 +161,16 @@ func setProvisioned(s *scope, t tally) {
 	}
 }
 
-// setStalled reports problems that waiting does not solve. The first problem sets the reason; the message lists all.
-func setStalled(s *scope, _ tally) {
-	var reason, refusal string
-	var messages []string
-	add := func(why, message string) {
-		if why != "" {
-			reason = cmp.Or(reason, why)
-			messages = append(messages, message)
+// setReadiness sets the conditions Ready, Reconciling and Stalled, and the reason of the status. Each new reason of a problem also
+// sends an event.
+func setReadiness(s *scope, _ tally) {
+	var list []readiness.Obstacle
+	add := func(reason, message string) {
+		if reason != "" {
+			list = append(list, readiness.Obstacle{Reason: reason, Message: message})
 		}
 	}
+	var refusal string
 	if f := joinFailures(s.failures); f != nil { // the failed Pods do not exist
 		refusal = f.Refusal
 		add(refusal, f.Message)
@@ -181,16 +182,17 @@ func setStalled(s *scope, _ tally) {
 	if len(s.holds) > 0 && s.now.Sub(s.cluster.CreationTimestamp.Time) >= podplan.TroubleAfter {
 		add(rayv1.ReasonPodsHeld, "no Pods are created yet: "+strings.Join(s.holds, "; "))
 	}
-	trouble, later := podplan.TroublesOf(s.pods, s.now)
-	add(trouble.Reason, trouble.Message) // Pods that exist but make no progress
+	troubles, later := podplan.TroublesOf(s.pods, s.now) // Pods that exist but make no progress
+	for _, t := range troubles {
+		add(t.Reason, t.Message)
+	}
 	if later > 0 {
 		s.after(later + time.Second)
 	}
-	old := s.conditions().Find(rayv1.RayClusterStalled)
-	said := isTrue(old) && old.Reason == reason
-	message := strings.Join(messages, "; ")
-	s.conditions().Raise(rayv1.RayClusterStalled, reason, message)
-	if !said && reason != refusal { // a rejected write has its own event
-		s.events = append(s.events, eventStalled(reason, message))
+	before := slices.Clone(s.cluster.Status.Conditions)
+	obstacle := readiness.RayCluster(s.cluster, list, s.now)
+	s.cluster.Status.Reason = obstacle.Message
+	if obstacle.Reason != "" && obstacle.Reason != refusal && !readiness.Shows(before, obstacle.Reason) { // a rejected write has its own event
+		s.events = append(s.events, eventStalled(obstacle.Reason, obstacle.Message))
 	}
 }

@@ -32,6 +32,15 @@ func (w *world) stalled(name string) *metav1.Condition {
 	return nil
 }
 
+// waits returns the condition Reconciling if it is about a node or a quota.
+func (w *world) waits(name string) *metav1.Condition {
+	w.T.Helper()
+	if c := meta.FindStatusCondition(w.get(name).Status.Conditions, rayv1.ConditionReconciling); isTrue(c) && rayv1.Awaited(c.Reason) {
+		return c
+	}
+	return nil
+}
+
 func (w *world) inGroup(name, group string) int {
 	w.T.Helper()
 	n := 0
@@ -69,7 +78,7 @@ func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 		raytest.Workers("bulk", 5, raytest.Group(func(g *rayv1.WorkerGroupSpec) { g.Template.Spec.PriorityClassName = class.Name })),
 		raytest.Workers("cpu", 2)))
 	w.Eventually("what the quota allows, the other group and the explanation", func() bool {
-		c := w.stalled("demo")
+		c := w.waits("demo")
 		return w.inGroup("demo", "bulk") == 2 && w.get("demo").Status.ReadyWorkerReplicas == 4 &&
 			c != nil && c.Reason == rayv1.ReasonQuotaExceeded && strings.Contains(c.Message, "group bulk") && strings.Contains(c.Message, "quota: bulk")
 	})
@@ -81,8 +90,8 @@ func TestQuotaRefusesTheThirdOfFiveAndIsRaised(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.eventuallyReady("demo")
-	if got := w.inGroup("demo", "bulk"); got != 5 || w.stalled("demo") != nil {
-		t.Errorf("%d Pods after the quota was raised, condition %v", got, w.stalled("demo"))
+	if got := w.inGroup("demo", "bulk"); got != 5 || w.waits("demo") != nil {
+		t.Errorf("%d Pods after the quota was raised, condition %v", got, w.waits("demo"))
 	}
 }
 

@@ -79,7 +79,7 @@ func putOff(before *rayv1.RayCluster, s *scope) time.Duration {
 
 // urgent reports whether users or other controllers may wait for the change.
 func urgent(before, after *rayv1.RayClusterStatus) bool {
-	if before.State != after.State || completes(before, after) {
+	if before.State != after.State || before.Reason != after.Reason || completes(before, after) {
 		return true
 	}
 	for _, kind := range []string{

@@ -56,7 +56,7 @@ func TestReplicasThatAQuotaCutsShortAreFinished(t *testing.T) {
 	if got := len(b.pods()); got != 6 {
 		t.Fatalf("%d Pods, want the head and 5 workers", got)
 	}
-	c := meta.FindStatusCondition(b.status().Conditions, rayv1.RayClusterStalled)
+	c := meta.FindStatusCondition(b.status().Conditions, rayv1.ConditionReconciling)
 	if c == nil || c.Reason != rayv1.ReasonQuotaExceeded || strings.Contains(c.Message, "used") {
 		t.Errorf("condition %+v, want one about the quota that does not count", c)
 	}

@@ -21,6 +21,7 @@ type summary struct {
 	State   rayv1.ClusterState
 	Reason  string // of the status
 	Stalled string // reason of the condition
+	Waits   string // reason of Reconciling if that is for a node or a quota
 	Head    string // reason of HeadPodReady
 	Events  []string
 }
@@ -68,11 +69,11 @@ func TestStatusSummary(t *testing.T) {
 			cluster: []raytest.ClusterOption{state(ready), raytest.HeadParams(map[string]string{"num-cpus": "1"}),
 				raytest.Head(func(h *rayv1.HeadGroupSpec) { h.Resources = map[string]string{"CPU": "2"} })},
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{},
-			want: summary{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
+			want: summary{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Stalled: rayv1.ReasonInvalidRayClusterSpec, Head: running, Events: []string{"InvalidRayClusterSpec"}},
 		},
 		"a name that is too long for Pods": {
 			cluster: []raytest.ClusterOption{func(rc *rayv1.RayCluster) { rc.Name = strings.Repeat("a", 60) }},
-			want:    summary{State: rayv1.ClusterStateFailed, Reason: "metadata.name", Head: rayv1.ReasonHeadPodNotFound, Events: []string{"InvalidRayClusterMetadata"}},
+			want:    summary{State: rayv1.ClusterStateFailed, Reason: "metadata.name", Stalled: rayv1.ReasonInvalidRayClusterSpec, Head: rayv1.ReasonHeadPodNotFound, Events: []string{"InvalidRayClusterMetadata"}},
 		},
 		"what was refused is over when the spec is refused": {
 			cluster: []raytest.ClusterOption{
@@ -81,7 +82,7 @@ func TestStatusSummary(t *testing.T) {
 				raytest.HeadContainer(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "RAY_REDIS_ADDRESS", Value: "r"}} }),
 			},
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{},
-			want: summary{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Head: running, Events: []string{"InvalidRayClusterSpec"}},
+			want: summary{State: rayv1.ClusterStateFailed, Reason: "spec.headGroupSpec", Stalled: rayv1.ReasonInvalidRayClusterSpec, Head: running, Events: []string{"InvalidRayClusterSpec"}},
 		},
 		"a spec that was repaired": {
 			cluster: []raytest.ClusterOption{state(rayv1.ClusterStateFailed)},
@@ -94,7 +95,7 @@ func TestStatusSummary(t *testing.T) {
 		"a worker finds no node": {
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{unscheduled},
 			want: summary{
-				Reason: "worker Pod w in group cpu finds no node: 0/2 nodes are available", Stalled: "Unschedulable", Head: running,
+				Reason: "worker Pod w in group cpu finds no node: 0/2 nodes are available", Waits: "Unschedulable", Head: running,
 				Events: []string{"Unschedulable"},
 			},
 		},
@@ -103,7 +104,7 @@ func TestStatusSummary(t *testing.T) {
 				rc.Status.Conditions = []metav1.Condition{{Type: rayv1.RayClusterStalled, Status: metav1.ConditionTrue, Reason: "Unschedulable"}}
 			}},
 			head: []raytest.PodOption{}, worker: []raytest.PodOption{unscheduled},
-			want: summary{Reason: "worker Pod w in group cpu finds no node", Stalled: "Unschedulable", Head: running},
+			want: summary{Reason: "worker Pod w in group cpu finds no node", Waits: "Unschedulable", Head: running},
 		},
 		"the head may not come back": {
 			cluster: []raytest.ClusterOption{state(ready), raytest.Condition(rayv1.RayClusterProvisioned, metav1.ConditionTrue),
@@ -138,6 +139,9 @@ func TestStatusSummary(t *testing.T) {
 			if c := meta.FindStatusCondition(st.Conditions, rayv1.RayClusterStalled); c != nil {
 				got.Stalled = c.Reason
 			}
+			if c := meta.FindStatusCondition(st.Conditions, rayv1.ConditionReconciling); c != nil && rayv1.Awaited(c.Reason) {
+				got.Waits = c.Reason
+			}
 			if c := meta.FindStatusCondition(st.Conditions, rayv1.HeadPodReady); c != nil {
 				got.Head = c.Reason
 			}
@@ -147,8 +151,8 @@ func TestStatusSummary(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
-			if st.State == rayv1.ClusterStateFailed && len(st.Conditions) != 2 {
-				t.Errorf("conditions %v, want InvalidSpec and HeadPodReady alone", st.Conditions)
+			if st.State == rayv1.ClusterStateFailed && len(st.Conditions) != 4 {
+				t.Errorf("conditions %v, want InvalidSpec, HeadPodReady, Ready and Stalled alone", st.Conditions)
 			}
 			for _, c := range st.Conditions {
 				if c.ObservedGeneration != rc.Generation {
@@ -170,8 +174,8 @@ func TestAPodThatWaitsForANodeIsLookedAtInTime(t *testing.T) {
 	}
 	b.clock.Step(result.RequeueAfter)
 	b.mustReconcile()
-	if !meta.IsStatusConditionTrue(b.status().Conditions, rayv1.RayClusterStalled) {
-		t.Errorf("conditions %v, want Stalled", b.status().Conditions)
+	if c := meta.FindStatusCondition(b.status().Conditions, rayv1.ConditionReconciling); c == nil || c.Reason != rayv1.ReasonUnschedulable {
+		t.Errorf("conditions %v, want Reconciling with the reason Unschedulable", b.status().Conditions)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/readiness"
 )
 
 // statusPart sets a part of the status from the results of the steps.
@@ -27,11 +28,11 @@ var statusParts = []statusPart{
 	{"", setHeadPodReady},
 	{"", setSuspension}, // before setProvisioned, which a completed suspension resets
 	{"", setProvisioned},
-	{stepPods, setStalled},
 	{"", setNumbers},
 	{"", setHeadPod},
 	{stepHeadService, setHeadService},
 	{stepPods, setState},
+	{stepPods, setReadiness}, // after all that it derives from
 	{stepPods, setGeneration},
 }
 
@@ -58,7 +59,7 @@ func refuse(s *scope, t tally) {
 	setHeadPodReady(s, t)
 	// Failures of an earlier generation are cleared.
 	s.conditions().Remove(rayv1.RayClusterReplicaFailure, rayv1.RayClusterChildFailure, rayv1.RayClusterBatchSchedulerProblem)
-	setStalled(s, t)
+	readiness.RayCluster(s.cluster, nil, s.now)
 	setGeneration(s, t)
 }
 
@@ -129,10 +130,6 @@ func endpoint(p corev1.ServicePort) string {
 // until it is ready again.
 func setState(s *scope, t tally) {
 	st := &s.cluster.Status
-	st.Reason = ""
-	if c := s.conditions().Find(rayv1.RayClusterStalled); isTrue(c) {
-		st.Reason = c.Message
-	}
 	suspend := s.cluster.Suspended()
 	switch {
 	case suspend && t.all == 0:

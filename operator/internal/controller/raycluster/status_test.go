@@ -282,7 +282,7 @@ func TestWhatIsWorthAWrite(t *testing.T) {
 		}, false, false},
 		"no endpoints":       {func(st *rayv1.RayClusterStatus) { st.Endpoints = map[string]string{} }, false, false},
 		"state":              {func(st *rayv1.RayClusterStatus) { st.State = "ready" }, true, true},
-		"reason":             {func(st *rayv1.RayClusterStatus) { st.Reason = "r" }, true, false},
+		"reason":             {func(st *rayv1.RayClusterStatus) { st.Reason = "r" }, true, true},
 		"counters":           {func(st *rayv1.RayClusterStatus) { st.ReadyWorkerReplicas = 1 }, true, false},
 		"resources":          {func(st *rayv1.RayClusterStatus) { st.DesiredTPU = resource.MustParse("1") }, true, false},
 		"observedGeneration": {func(st *rayv1.RayClusterStatus) { st.ObservedGeneration = 9 }, true, false},

@@ -16,6 +16,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/readiness"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
@@ -74,7 +75,9 @@ type scope struct {
 	// it. Set by schedule.
 	tick, next time.Time
 	missed     int
-	events     []report.Event // sent after the status is saved
+	// invalid summarizes the broken rules, and refusal is why the RayJob cannot be created; empty for none. Set by refuse and run.
+	invalid, refusal string
+	events           []report.Event // sent after the status is saved
 }
 
 // +kubebuilder:rbac:groups=ray.io,resources=raycronjobs,verbs=list;watch
@@ -99,6 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !s.next.IsZero() {
 		s.cron.Status.NextScheduleTime = &metav1.Time{Time: s.next}
 	}
+	readiness.RayCronJob(s.cron, s.invalid, s.refusal, s.now)
 	if err == nil && !equality.Semantic.DeepEqual(before.Status, s.cron.Status) {
 		var saved bool
 		var again time.Duration

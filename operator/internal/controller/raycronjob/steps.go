@@ -34,6 +34,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 
 // refuse sends one event with the reason why nothing runs.
 func (r *Reconciler) refuse(s *scope, why string) {
+	s.invalid = why
 	if r.said.News(s.cron.UID, subjectInvalid, why) {
 		s.events = append(s.events, report.Warning("InvalidRayCronJobSpec", "Validate", s.cron.Namespace+"/"+s.cron.Name+": "+why))
 	}
@@ -73,6 +74,7 @@ func (r *Reconciler) run(ctx context.Context, s *scope) (reconcile.Outcome, erro
 	case result.Err != nil:
 		return reconcile.Outcome{}, result.Err
 	case result.Failure != nil:
+		s.refusal = result.Failure.Message
 		if r.said.News(s.cron.UID, subjectChild, result.Failure.Message) {
 			s.events = append(s.events, report.Warning("FailedToCreateRayJob", "Create", result.Failure.Message))
 		}

@@ -78,7 +78,7 @@ func TestKubernetesJobSubmits(t *testing.T) {
 		st.ObservedGeneration != j.Generation {
 		t.Errorf("status at the end: %+v", st)
 	}
-	if got := shown(st.Conditions); !slices.Equal(got, []string{"Complete True JobSucceeded", "Running False JobEnded"}) {
+	if got := shown(st.Conditions); !slices.Equal(got, []string{"Complete True JobSucceeded", "Ready True JobSucceeded", "Running False JobEnded"}) {
 		t.Errorf("conditions at the end: %v", got)
 	}
 	w.gone(rc)

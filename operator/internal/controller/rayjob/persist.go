@@ -12,6 +12,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/readiness"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 )
@@ -57,12 +58,12 @@ func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJ
 	if s.held && st.JobDeploymentStatus != before.Status.JobDeploymentStatus {
 		before.Status.DeepCopyInto(&st)
 	}
-	problem := s.problem
+	problem, refusal := s.problem, ""
 	if problem == "" {
 		problem = strings.Join(s.warnings, "; ")
 	}
 	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() && !jobplan.GivesUp(&st) {
-		st.Message = problem
+		st.Message, refusal = problem, s.problem
 	}
 	if s.plan.Rule != "" && !s.held {
 		st.ObservedGeneration = before.Generation
@@ -77,6 +78,7 @@ func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJ
 	}
 	if !before.Status.JobDeploymentStatus.IsTerminal() { // jobs that KubeRay has ended get no conditions
 		setConditions(&st, before.Generation, s.now, s.waits(waitsSince))
+		readiness.RayJob(&st, before, refusal, s.now.Truncate(time.Second))
 	}
 	return st
 }
@@ -129,6 +131,7 @@ func putOff(before, after *rayv1.RayJobStatus, now time.Time) time.Duration {
 	last := b.RayClusterStatus.LastUpdateTime
 	ready := a.RayClusterStatus.State != b.RayClusterStatus.State
 	b.RayClusterStatus, a.RayClusterStatus = rayv1.RayClusterStatus{}, rayv1.RayClusterStatus{}
+	b.Conditions, a.Conditions = readiness.Without(b.Conditions), readiness.Without(a.Conditions) // they follow the cluster
 	if ready || last == nil || !equality.Semantic.DeepEqual(b, a) {
 		return 0
 	}

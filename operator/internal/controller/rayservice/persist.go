@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/readiness"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/serveplan"
@@ -21,6 +22,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *s
 	}
 	after := s.service
 	after.Status = s.plan.Status
+	readiness.RayService(after, before.Status.Conditions, s.configuring(), s.now)
 	s.events = append(s.events, eventsOf(s.plan)...)
 	if gone := s.plan.RollbackImpossible; gone != "" && r.said.News(before.UID, "rollback", gone) {
 		s.events = append(s.events, report.Warning("RollbackImpossible", actionReconcile, "RayCluster "+gone+" is gone; the upgrade goes on without it"))
@@ -38,4 +40,9 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *s
 	}
 	report.Send(r.config.Recorder, after, s.events)
 	return nil
+}
+
+// configuring reports whether Ray Serve on the active cluster has not reported on the present configuration yet.
+func (s *scope) configuring() bool {
+	return len(s.plan.Deploy) > 0 || s.in.Clusters[s.plan.Status.ActiveServiceStatus.RayClusterName].Serve.Busy
 }

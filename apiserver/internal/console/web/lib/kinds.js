@@ -25,6 +25,8 @@ function clusterState(o) {
     if (head.status && head.status !== 'True') return state('warn', 'Head not ready', head.message);
     return ready < desired ? state('busy', 'Scaling', `${ready} of ${desired} workers are ready`) : state('ok', 'Ready');
   }
+  const waits = conditionOf(o, 'Reconciling');
+  if (['Unschedulable', 'SchedulingGated', 'QuotaExceeded'].includes(waits.reason)) return state('warn', 'Waiting', waits.message);
   return state('busy', o.status ? 'Starting' : 'New', conditionOf(o, 'RayClusterProvisioned').message);
 }
 

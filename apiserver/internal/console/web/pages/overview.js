@@ -59,7 +59,7 @@ function Finding({finding}) {
 const bad = /(Failure|InvalidSpec|Stalled|Problem|Unreachable|Failed|RollbackInProgress)$/;
 
 function conditionTone(c) {
-  if (c.status === 'Unknown') return 'warn';
+  if (c.status === 'Unknown' || c.type === 'Reconciling') return 'warn';
   if (bad.test(c.type)) return c.status === 'True' ? 'error' : 'idle';
   return c.status === 'True' ? 'ok' : 'idle';
 }

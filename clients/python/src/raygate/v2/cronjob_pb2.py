@@ -28,7 +28,7 @@ from raygate.v2 import job_pb2 as raygate_dot_v2_dot_job__pb2
 from raygate.v2 import meta_pb2 as raygate_dot_v2_dot_meta__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18raygate/v2/cronjob.proto\x12\nraygate.v2\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"\xb1\x01\n\nRayCronJob\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12(\n\x08metadata\x18\x03 \x01(\x0b\x32\x16.raygate.v2.ObjectMeta\x12(\n\x04spec\x18\x04 \x01(\x0b\x32\x1a.raygate.v2.RayCronJobSpec\x12,\n\x06status\x18\x05 \x01(\x0b\x32\x1c.raygate.v2.RayCronJobStatus\"\x9d\x01\n\x0eRayCronJobSpec\x12\x15\n\x08schedule\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x16\n\ttime_zone\x18\x02 \x01(\tH\x00\x88\x01\x01\x12,\n\x0cjob_template\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayJobSpec\x12\x14\n\x07suspend\x18\x04 \x01(\x08H\x01\x88\x01\x01\x42\x0c\n\n_time_zoneB\n\n\x08_suspend\"\x82\x01\n\x10RayCronJobStatus\x12\x36\n\x12last_schedule_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x12next_schedule_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.TimestampB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18raygate/v2/cronjob.proto\x12\nraygate.v2\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14raygate/v2/job.proto\x1a\x15raygate/v2/meta.proto\"\xb1\x01\n\nRayCronJob\x12\x13\n\x0b\x61pi_version\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12(\n\x08metadata\x18\x03 \x01(\x0b\x32\x16.raygate.v2.ObjectMeta\x12(\n\x04spec\x18\x04 \x01(\x0b\x32\x1a.raygate.v2.RayCronJobSpec\x12,\n\x06status\x18\x05 \x01(\x0b\x32\x1c.raygate.v2.RayCronJobStatus\"\x9d\x01\n\x0eRayCronJobSpec\x12\x15\n\x08schedule\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x16\n\ttime_zone\x18\x02 \x01(\tH\x00\x88\x01\x01\x12,\n\x0cjob_template\x18\x03 \x01(\x0b\x32\x16.raygate.v2.RayJobSpec\x12\x14\n\x07suspend\x18\x04 \x01(\x08H\x01\x88\x01\x01\x42\x0c\n\n_time_zoneB\n\n\x08_suspend\"\xca\x01\n\x10RayCronJobStatus\x12\x36\n\x12last_schedule_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x12next_schedule_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\nconditions\x18\x03 \x03(\x0b\x32\x15.raygate.v2.Condition\x12\x1b\n\x13observed_generation\x18\x04 \x01(\x03\x42>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,5 +43,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RAYCRONJOBSPEC']._serialized_start=332
   _globals['_RAYCRONJOBSPEC']._serialized_end=489
   _globals['_RAYCRONJOBSTATUS']._serialized_start=492
-  _globals['_RAYCRONJOBSTATUS']._serialized_end=622
+  _globals['_RAYCRONJOBSTATUS']._serialized_end=694
 # @@protoc_insertion_point(module_scope)

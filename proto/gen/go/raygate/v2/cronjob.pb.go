@@ -185,8 +185,12 @@ type RayCronJobStatus struct {
 	LastScheduleTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=last_schedule_time,json=lastScheduleTime,proto3" json:"last_schedule_time,omitempty"`
 	// next_schedule_time is when the next RayJob is due; unset while there is none.
 	NextScheduleTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=next_schedule_time,json=nextScheduleTime,proto3" json:"next_schedule_time,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// conditions are unique by type: `Ready`, `Reconciling` and `Stalled`.
+	Conditions []*Condition `protobuf:"bytes,3,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// observed_generation is the `metadata.generation` that the status was computed from.
+	ObservedGeneration int64 `protobuf:"varint,4,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *RayCronJobStatus) Reset() {
@@ -233,6 +237,20 @@ func (x *RayCronJobStatus) GetNextScheduleTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *RayCronJobStatus) GetConditions() []*Condition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
+func (x *RayCronJobStatus) GetObservedGeneration() int64 {
+	if x != nil {
+		return x.ObservedGeneration
+	}
+	return 0
+}
+
 var File_raygate_v2_cronjob_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_cronjob_proto_rawDesc = "" +
@@ -255,10 +273,14 @@ const file_raygate_v2_cronjob_proto_rawDesc = "" +
 	"\n" +
 	"_time_zoneB\n" +
 	"\n" +
-	"\b_suspend\"\xa6\x01\n" +
+	"\b_suspend\"\x8e\x02\n" +
 	"\x10RayCronJobStatus\x12H\n" +
 	"\x12last_schedule_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x10lastScheduleTime\x12H\n" +
-	"\x12next_schedule_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x10nextScheduleTimeB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"\x12next_schedule_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x10nextScheduleTime\x125\n" +
+	"\n" +
+	"conditions\x18\x03 \x03(\v2\x15.raygate.v2.ConditionR\n" +
+	"conditions\x12/\n" +
+	"\x13observed_generation\x18\x04 \x01(\x03R\x12observedGenerationB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_cronjob_proto_rawDescOnce sync.Once
@@ -280,6 +302,7 @@ var file_raygate_v2_cronjob_proto_goTypes = []any{
 	(*ObjectMeta)(nil),            // 3: raygate.v2.ObjectMeta
 	(*RayJobSpec)(nil),            // 4: raygate.v2.RayJobSpec
 	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*Condition)(nil),             // 6: raygate.v2.Condition
 }
 var file_raygate_v2_cronjob_proto_depIdxs = []int32{
 	3, // 0: raygate.v2.RayCronJob.metadata:type_name -> raygate.v2.ObjectMeta
@@ -288,11 +311,12 @@ var file_raygate_v2_cronjob_proto_depIdxs = []int32{
 	4, // 3: raygate.v2.RayCronJobSpec.job_template:type_name -> raygate.v2.RayJobSpec
 	5, // 4: raygate.v2.RayCronJobStatus.last_schedule_time:type_name -> google.protobuf.Timestamp
 	5, // 5: raygate.v2.RayCronJobStatus.next_schedule_time:type_name -> google.protobuf.Timestamp
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	6, // 6: raygate.v2.RayCronJobStatus.conditions:type_name -> raygate.v2.Condition
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_cronjob_proto_init() }

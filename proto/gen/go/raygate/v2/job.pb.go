@@ -632,7 +632,8 @@ type RayJobStatus struct {
 	JobStatusCheckFailureStartTime *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=job_status_check_failure_start_time,json=jobStatusCheckFailureStartTime,proto3" json:"job_status_check_failure_start_time,omitempty"`
 	// observed_generation is the `metadata.generation` this status was computed from.
 	ObservedGeneration int64 `protobuf:"varint,15,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
-	// conditions are unique by type: `Running`, `Suspended`, `Complete`, `Failed`, `InvalidSpec` and `DashboardUnreachable`.
+	// conditions are unique by type: `Running`, `Suspended`, `Complete`, `Failed`, `InvalidSpec`, `DashboardUnreachable`,
+	// `Ready`, `Reconciling` and `Stalled`.
 	Conditions    []*Condition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
