@@ -2,6 +2,7 @@ package kueue
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -254,7 +255,7 @@ func (w *world) samples() {
 	}
 	w.eventually("the cluster is gone", func() error {
 		if err := w.client.Get(w.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("still there: %v", err)
+			return errors.New("it is still there")
 		}
 		return nil
 	})
@@ -299,26 +300,46 @@ func (w *world) refuses() {
 	w.Helper()
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray", Image: "rayproject/ray:2.52.0"}}}}
 	group := func(name string) rayv1.WorkerGroupSpec {
-		return rayv1.WorkerGroupSpec{GroupName: name, Replicas: new(int32(0)), MinReplicas: new(int32(0)), MaxReplicas: new(int32(1)), RayStartParams: map[string]string{}, Template: template}
+		return rayv1.WorkerGroupSpec{
+			GroupName: name, Replicas: new(int32(0)), MinReplicas: new(int32(0)), MaxReplicas: new(int32(1)), RayStartParams: map[string]string{}, Template: template,
+		}
 	}
-	for name, change := range map[string]func(*rayv1.RayJobSpec){
-		"shutdownAfterJobFinishes": func(s *rayv1.RayJobSpec) { s.ShutdownAfterJobFinishes = false },
-		"enableInTreeAutoscaling":  func(s *rayv1.RayJobSpec) { s.RayClusterSpec.EnableInTreeAutoscaling = new(true) },
-		"groupName":                func(s *rayv1.RayJobSpec) { s.RayClusterSpec.WorkerGroupSpecs = []rayv1.WorkerGroupSpec{group("head")} },
-		"workerGroupSpecs": func(s *rayv1.RayJobSpec) {
+	autoscales := func(j *rayv1.RayJob) { j.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }
+	elastic := func(j *rayv1.RayJob) {
+		autoscales(j)
+		j.Annotations = map[string]string{"kueue.x-k8s.io/elastic-job": "true"}
+	}
+	for name, tc := range map[string]struct {
+		change func(*rayv1.RayJob)
+		// job and cluster are the fields for which Kueue refuses the RayJob, and a RayCluster like that of the job. Empty means that it accepts it.
+		job, cluster string
+	}{
+		"no mistake":   {func(*rayv1.RayJob) {}, "", ""},
+		"kept cluster": {func(j *rayv1.RayJob) { j.Spec.ShutdownAfterJobFinishes = false }, "shutdownAfterJobFinishes", ""},
+		"autoscaling":  {autoscales, "enableInTreeAutoscaling", "enableInTreeAutoscaling"},
+		"elastic":      {elastic, "enableInTreeAutoscaling", ""}, // of a RayJob since 0.16
+		"group head": {func(j *rayv1.RayJob) {
+			j.Spec.RayClusterSpec.WorkerGroupSpecs = []rayv1.WorkerGroupSpec{group("head")}
+		}, "groupName", "groupName"},
+		"8 groups": {func(j *rayv1.RayJob) {
 			for i := range 8 {
-				s.RayClusterSpec.WorkerGroupSpecs = append(s.RayClusterSpec.WorkerGroupSpecs, group(fmt.Sprintf("g%d", i)))
+				j.Spec.RayClusterSpec.WorkerGroupSpecs = append(j.Spec.RayClusterSpec.WorkerGroupSpecs, group(fmt.Sprintf("g%d", i)))
 			}
-		},
+		}, "workerGroupSpecs", "workerGroupSpecs"},
 	} {
 		job := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "refused", Labels: map[string]string{"kueue.x-k8s.io/queue-name": "team-a"}}}
-		job.Spec = rayv1.RayJobSpec{Entrypoint: "true", ShutdownAfterJobFinishes: true, RayClusterSpec: &rayv1.RayClusterSpec{HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: template}}}
-		if err := w.client.Create(w.Context(), job.DeepCopy(), client.DryRunAll); err != nil {
-			w.Fatalf("a RayJob without mistakes: %v", err)
-		}
-		change(&job.Spec)
-		if err := w.client.Create(w.Context(), job, client.DryRunAll); err == nil || apierrors.IsNotFound(err) || !strings.Contains(err.Error(), name) {
-			w.Errorf("%s: Kueue has not refused it: %v", name, err)
+		job.Spec = rayv1.RayJobSpec{Entrypoint: "true", ShutdownAfterJobFinishes: true, RayClusterSpec: &rayv1.RayClusterSpec{}}
+		job.Spec.RayClusterSpec.HeadGroupSpec = rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: template}
+		tc.change(job)
+		cluster := &rayv1.RayCluster{ObjectMeta: *job.ObjectMeta.DeepCopy(), Spec: *job.Spec.RayClusterSpec.DeepCopy()}
+		for _, of := range []struct {
+			object client.Object
+			field  string
+		}{{job, tc.job}, {cluster, tc.cluster}} {
+			err := w.client.Create(w.Context(), of.object, client.DryRunAll)
+			if of.field == "" && err != nil || of.field != "" && (err == nil || !strings.Contains(err.Error(), of.field)) {
+				w.Errorf("%s, %T: error %v, want one about %q", name, of.object, err, of.field)
+			}
 		}
 	}
 }

@@ -102,7 +102,9 @@ webhook: {host: 127.0.0.1, port: %d, certDir: %s}
 leaderElection: {leaderElect: false}
 internalCertManagement: {enable: true}
 integrations: {frameworks: [ray.io/rayjob, ray.io/raycluster]}
-featureGates: {VisibilityOnDemand: false} # its server has a fixed port, and the API server reaches it by a Service only
+featureGates:
+  ElasticJobsViaWorkloadSlices: true # for autoscaling
+  VisibilityOnDemand: false # its server has a fixed port, and the API server reaches it by a Service only
 `, kueueNamespace, ports[1], ports[0], dir)
 	configFile := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(configFile, []byte(config), 0o600); err != nil {
