@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 )
@@ -30,28 +29,6 @@ const settle = 3 * time.Minute
 var shared = controlplane.Share(controlplane.Options{Own: true})
 
 func TestMain(m *testing.M) { shared.Main(m) }
-
-// gateway is how the command line reaches the gateway, for objects of one namespace.
-type gateway struct{ server, token, namespace string }
-
-// startProduct runs operator and gateway as an administrator.
-func startProduct(t *testing.T, env *controlplane.Env, namespace string) *gateway {
-	t.Helper()
-	ports, err := programs.FreePorts(5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, at := t.TempDir(), func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	start(t, &programs.Program{
-		Path: programs.Binary("raygate-operator"), Log: filepath.Join(dir, "operator.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--use-kubernetes-proxy"},
-	})
-	start(t, &programs.Program{
-		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(dir, "gateway.log"), Ready: "http://" + at(3) + "/readyz",
-		Args: []string{"--kubeconfig", env.Kubeconfig, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy"},
-	})
-	return &gateway{server: "http://" + at(2), token: env.Config.BearerToken, namespace: namespace}
-}
 
 // queues are a queue for one CPU, in which jobs of higher priority preempt others.
 const queues = `
@@ -132,8 +109,8 @@ func (w *world) eventually(what string, check func() error) {
 func (w *world) submit(name string, flags ...string) {
 	w.Helper()
 	command := fmt.Sprintf("until test -e %s/%s; do sleep 0.2; done", w.dir, name)
-	args := append([]string{"submit", "--name", name, "--queue", "team-a", "--head-memory", "1Gi", "--submission-mode", "HTTPMode", "--ttl", "0", "--detach"}, flags...)
-	raygate(w.T, w.gateway, append(args, "--", command)...)
+	args := []string{"submit", "--name", name, "--queue", "team-a", "--head-memory", "1Gi", "--submission-mode", "HTTPMode", "--ttl", "0", "--detach"}
+	raygate(w.T, w.gateway, slices.Concat(args, flags, []string{"--", command})...)
 }
 
 func (w *world) finish(name string) {
@@ -225,13 +202,17 @@ func (w *world) clustersAndServices() {
 	queued := metav1.ObjectMeta{Namespace: w.namespace, Name: "waits", Labels: map[string]string{"kueue.x-k8s.io/queue-name": "team-a"}}
 	one := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1"), corev1.ResourceMemory: resource.MustParse("1Gi")}
 	spec := rayv1.RayClusterSpec{RayVersion: "2.52.0", HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}}}
-	spec.HeadGroupSpec.Template.Spec.Containers = []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:2.52.0", Resources: corev1.ResourceRequirements{Requests: one}}}
+	spec.HeadGroupSpec.Template.Spec.Containers = []corev1.Container{{
+		Name: "ray-head", Image: "rayproject/ray:2.52.0", Resources: corev1.ResourceRequirements{Requests: one},
+	}}
 	cluster := &rayv1.RayCluster{ObjectMeta: *queued.DeepCopy(), Spec: spec}
 	cluster.Name = "holds"
 	create(w.T, w.client, cluster)
 	w.awaitReady(cluster, string(rayv1.RayClusterProvisioned))
 
-	service := &rayv1.RayService{ObjectMeta: queued, Spec: rayv1.RayServiceSpec{RayClusterSpec: *spec.DeepCopy(), ServeConfigV2: "applications: [{name: a, import_path: a.b, route_prefix: /}]"}}
+	service := &rayv1.RayService{ObjectMeta: queued, Spec: rayv1.RayServiceSpec{
+		RayClusterSpec: *spec.DeepCopy(), ServeConfigV2: "applications: [{name: a, import_path: a.b, route_prefix: /}]",
+	}}
 	create(w.T, w.client, service)
 	w.awaitFinding("rayservice/waits", "Queued", "queue team-a", "cpu")
 	if err := w.client.Delete(w.Context(), cluster); err != nil {
@@ -327,7 +308,9 @@ func (w *world) refuses() {
 			}
 		}, "workerGroupSpecs", "workerGroupSpecs"},
 	} {
-		job := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "refused", Labels: map[string]string{"kueue.x-k8s.io/queue-name": "team-a"}}}
+		job := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: "refused", Labels: map[string]string{"kueue.x-k8s.io/queue-name": "team-a"},
+		}}
 		job.Spec = rayv1.RayJobSpec{Entrypoint: "true", ShutdownAfterJobFinishes: true, RayClusterSpec: &rayv1.RayClusterSpec{}}
 		job.Spec.RayClusterSpec.HeadGroupSpec = rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: template}
 		tc.change(job)

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 const (
@@ -114,6 +115,30 @@ featureGates:
 		Path: manager, Log: filepath.Join(dir, "kueue.log"), Ready: fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
 		Args: []string{"--config", configFile, "--kubeconfig", kubeconfig},
 	})
+}
+
+// gateway is how the command line reaches the gateway, for objects of one namespace.
+type gateway struct{ server, token, namespace string }
+
+// startProduct runs operator and gateway as an administrator.
+func startProduct(t *testing.T, env *controlplane.Env, namespace string) *gateway {
+	t.Helper()
+	ports, err := programs.FreePorts(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, at := t.TempDir(), func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	start(t, &programs.Program{
+		Path: programs.Binary("raygate-operator"), Log: filepath.Join(dir, "operator.log"), Ready: "http://" + at(1) + "/readyz",
+		Args: []string{"--kubeconfig", env.Kubeconfig, "--use-kubernetes-proxy",
+			"--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false"},
+	})
+	start(t, &programs.Program{
+		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(dir, "gateway.log"), Ready: "http://" + at(3) + "/readyz",
+		Args: []string{"--kubeconfig", env.Kubeconfig, "--use-kubernetes-proxy",
+			"--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4)},
+	})
+	return &gateway{server: "http://" + at(2), token: env.Config.BearerToken, namespace: namespace}
 }
 
 // start runs a program until the end of the test, and prints the end of its log when the test has failed.

@@ -101,40 +101,50 @@ func (e *evidence) readKueue(ctx context.Context, group, resource, selector stri
 // checkQueue reports why Kueue keeps the object suspended.
 func (e *evidence) checkQueue() {
 	w, queue, kind := e.workload, e.item.Labels[labelQueue], e.item.Kind
-	if w == nil {
-		if e.item.At("spec.suspend").Bool() {
-			e.addSelf(severityInfo, "Queued", "see the Workload that Kueue has made for the "+kind, "Kueue has not admitted the %s to queue %s, and keeps it suspended", kind, queue)
-		}
-		return
-	}
-	if w.is("Finished") || w.is("Admitted") {
-		return
-	}
-	if c := meta.FindStatusCondition(w.Status.Conditions, "Evicted"); w.is("Evicted") {
-		e.add(severityWarning, "Evicted", "Workload", w.Name, "Kueue admits it again when there is quota; a higher priority class protects it from others", "Kueue has stopped the %s (%s): %s", kind, c.Reason, c.Message)
-	}
-	c := meta.FindStatusCondition(w.Status.Conditions, "QuotaReserved")
 	switch {
-	case c == nil:
-		e.add(severityInfo, "Queued", "Workload", w.Name, "wait", "the %s waits in queue %s%s; Kueue has not tried to admit it yet", kind, queue, w.position)
-	case c.Status == metav1.ConditionTrue:
-		for _, check := range w.Status.AdmissionChecks {
-			if check.State != "Ready" {
-				e.add(severityInfo, "Queued", "AdmissionCheck", check.Name, "see the controller of that AdmissionCheck", "the %s has its quota in ClusterQueue %s, and waits for AdmissionCheck %s: %s %s",
-					kind, w.Status.Admission.ClusterQueue, check.Name, check.State, check.Message)
-			}
-		}
-	case c.Reason == "Inadmissible":
-		e.add(severityError, "QueueUnusable", "Workload", w.Name, "correct that, or name another queue in the label "+labelQueue, "Kueue cannot admit the %s to queue %s: %s", kind, queue, c.Message)
-	default:
-		e.add(severityInfo, "Queued", "Workload", w.Name, "wait, request less, or ask for more quota", "the %s waits in queue %s%s: %s", kind, queue, w.position, c.Message)
+	case w == nil && e.item.At("spec.suspend").Bool():
+		e.addSelf(severityInfo, "Queued", "see the Workload that Kueue has made for the "+kind,
+			"Kueue has not admitted the %s to queue %s, and keeps it suspended", kind, queue)
+		return
+	case w == nil, w.is("Finished"), w.is("Admitted"):
+		return
+	case w.is("Evicted"):
+		c := meta.FindStatusCondition(w.Status.Conditions, "Evicted")
+		e.addWorkload(severityWarning, "Evicted", "Kueue admits it again when there is quota; a higher priority class protects it from others",
+			"Kueue has stopped the %s (%s): %s", kind, c.Reason, c.Message)
 	}
+	switch c := meta.FindStatusCondition(w.Status.Conditions, "QuotaReserved"); {
+	case c == nil:
+		e.addWorkload(severityInfo, "Queued", "wait", "the %s waits in queue %s%s; Kueue has not tried to admit it yet", kind, queue, w.position)
+	case c.Status == metav1.ConditionTrue:
+		e.checkAdmissionChecks()
+	case c.Reason == "Inadmissible":
+		e.addWorkload(severityError, "QueueUnusable", "correct that, or name another queue in the label "+labelQueue,
+			"Kueue cannot admit the %s to queue %s: %s", kind, queue, c.Message)
+	default:
+		e.addWorkload(severityInfo, "Queued", "wait, request less, or ask for more quota", "the %s waits in queue %s%s: %s", kind, queue, w.position, c.Message)
+	}
+}
+
+// checkAdmissionChecks reports the checks that an object with quota waits for.
+func (e *evidence) checkAdmissionChecks() {
+	for _, check := range e.workload.Status.AdmissionChecks {
+		if check.State != "Ready" {
+			e.addWorkload(severityInfo, "Queued", "see the controller of that AdmissionCheck", "the %s has its quota in ClusterQueue %s, and waits for AdmissionCheck %s: %s %s",
+				e.item.Kind, e.workload.Status.Admission.ClusterQueue, check.Name, check.State, check.Message)
+		}
+	}
+}
+
+// addWorkload adds a finding about the Workload.
+func (e *evidence) addWorkload(severity, reason, remedy, format string, args ...any) {
+	e.add(severity, reason, "Workload", e.workload.Name, remedy, format, args...)
 }
 
 // checkAdmitted reports that an object that is not ready does not wait for Kueue.
 func (e *evidence) checkAdmitted(ready bool) {
 	if w := e.workload; !ready && w.is("Admitted") && !w.is("Finished") {
-		e.add(severityInfo, "Admitted", "Workload", w.Name, "", "Kueue has admitted the %s to ClusterQueue %s", e.item.Kind, w.Status.Admission.ClusterQueue)
+		e.addWorkload(severityInfo, "Admitted", "", "Kueue has admitted the %s to ClusterQueue %s", e.item.Kind, w.Status.Admission.ClusterQueue)
 	}
 }
 

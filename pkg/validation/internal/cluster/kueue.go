@@ -19,7 +19,8 @@ const (
 )
 
 var x502 = rule.New(rule.Rule{ID: "X-502", Kind: rule.KindAny, Field: "metadata.labels[kueue.x-k8s.io/queue-name]",
-	Condition: "set, with autoscaling but without the annotation kueue.x-k8s.io/elastic-job, with a worker group named head, with more than 8 kinds of Pods, or in a RayJob without shutdownAfterJobFinishes"})
+	Condition: "set, with autoscaling but without the annotation kueue.x-k8s.io/elastic-job, with a worker group named head, with more than 8 kinds of Pods, " +
+		"or in a RayJob without shutdownAfterJobFinishes"})
 
 // CheckKueue reports settings of the object around a cluster that Kueue 0.15 to 0.17 refuses. Rules do not know the version that is
 // installed. submitters is the number of Pods beside those of the cluster. A cluster with an owner is skipped, since its owner was checked.
@@ -32,11 +33,12 @@ func CheckKueue(out *rule.Report, c *Spec, path *field.Path, submitters int) {
 		since = "0.16"
 	}
 	out.When(c.Autoscaling && c.meta.Annotations[annotationKueueElastic] != "true").Invalid(x502, path.Child("enableInTreeAutoscaling"), true,
-		"needs the annotation "+annotationKueueElastic+": \"true\", and version "+since+" or later, with the feature gate ElasticJobsViaWorkloadSlices, of "+asked)
+		"needs the annotation "+annotationKueueElastic+`: "true", and version `+since+" or later, with the feature gate ElasticJobsViaWorkloadSlices, of "+asked)
 	groups := path.Child("workerGroupSpecs")
 	for i := range c.Spec.WorkerGroupSpecs {
 		name := c.Spec.WorkerGroupSpecs[i].GroupName
-		out.When(name == kueueHead).Invalid(x502, groups.Index(i).Child("groupName"), name, "is the name of the head Pod for "+asked+"; give the group another name")
+		out.When(name == kueueHead).Invalid(x502, groups.Index(i).Child("groupName"), name,
+			"is the name of the head Pod for "+asked+"; give the group another name")
 	}
 	podSets := 1 + len(c.Spec.WorkerGroupSpecs) + submitters
 	out.When(podSets > maxKueuePodSets).TooMany(x502, groups, podSets, maxKueuePodSets, ", counting head, groups and submitter, up to version 0.17 of "+asked)
