@@ -45,6 +45,8 @@ type evidence struct {
 	pods     []corev1.Pod
 	events   []corev1.Event
 	findings []*raygatev2.Finding
+	// workload is the Workload of Kueue for the object. Nil means that there is none, or that it is unknown.
+	workload *workload
 	// byText counts findings that differ in their object only.
 	byText map[string]int
 	// log returns the last lines of a container that has ended.
@@ -78,6 +80,7 @@ func (r *Resource) diagnose(ctx context.Context, req target) (ready bool, findin
 	}
 	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
 	e.check()
+	e.checkAdmitted(ready)
 	return ready, e.findings, nil
 }
 
@@ -88,7 +91,12 @@ func (r *Resource) evidenceOf(ctx context.Context, req target) (*evidence, error
 		return nil, err
 	}
 	object, err := r.typedOf(item.JSON())
-	return &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}, err
+	if err != nil {
+		return nil, err
+	}
+	e := &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
+	e.readWorkload(ctx)
+	return e, nil
 }
 
 // gather reads Pods and events, and prepares reading logs and calling the dashboard.
@@ -185,7 +193,9 @@ func (e *evidence) checkIntent(noun, suspended string) {
 	if by := e.item.At("spec.managedBy").Str; by != "" && by != rayv1.ManagedByKubeRayOperator {
 		e.addSelf(severityInfo, "ManagedElsewhere", "see that controller", "the %s is managed by %s, not by the operator here", noun, by)
 	}
-	if suspended != "" && e.item.At("spec.suspend").Bool() {
+	if e.queued() {
+		e.checkQueue()
+	} else if suspended != "" && e.item.At("spec.suspend").Bool() {
 		e.addSelf(severityInfo, "Suspended", "resume it", "spec.suspend is true: %s", suspended)
 	}
 }

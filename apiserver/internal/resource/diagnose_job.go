@@ -17,9 +17,6 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// labelQueue is Kueue's label of queued objects.
-const labelQueue = "kueue.x-k8s.io/queue-name"
-
 // jobEvidence is the input of a diagnosis of a RayJob.
 type jobEvidence struct {
 	*evidence
@@ -41,7 +38,7 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 		return false, nil, err
 	}
 	e, state := &jobEvidence{self, job}, job.Status.JobDeploymentStatus
-	e.checkIntent()
+	e.checkIntent("job", "the job does not run")
 	e.checkRules()
 	if name := job.Status.RayClusterName; name == "" && !state.IsTerminal() {
 		e.checkDevices(job) // else its cluster is asked
@@ -55,19 +52,9 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 		}
 	}
 	e.checkProgress()
-	runs := state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew
-	return runs || state == rayv1.JobDeploymentStatusComplete, e.findings, nil
-}
-
-func (e *jobEvidence) checkIntent() {
-	queue, idle := e.item.Labels[labelQueue], "the job does not run"
-	if queue != "" {
-		idle = ""
-	}
-	e.evidence.checkIntent("job", idle)
-	if queue != "" && e.job.Spec.Suspend {
-		e.addSelf(severityInfo, "Queued", "see the Workload that Kueue has made for the job", "Kueue has not admitted the job to queue %s, and keeps it suspended", queue)
-	}
+	ready = state == rayv1.JobDeploymentStatusComplete || state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew
+	e.checkAdmitted(ready)
+	return ready, e.findings, nil
 }
 
 func (e *jobEvidence) checkRules() {

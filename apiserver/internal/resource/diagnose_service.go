@@ -56,6 +56,7 @@ func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Re
 		e.checkEvents()
 	}
 	e.checkSilence(ready)
+	e.checkAdmitted(ready)
 	return ready, e.findings, nil
 }
 

@@ -59,6 +59,7 @@ type world struct {
 	secrets  map[string]string // name -> token
 	pods     []corev1.Pod
 	events   []corev1.Event
+	kueue    map[string]any // path -> object
 	podLog   http.HandlerFunc
 	down     bool
 	denied   map[string]bool // verb resource/subresource
@@ -200,6 +201,10 @@ func (w *world) kubernetes(rw http.ResponseWriter, r *http.Request) {
 		refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, strings.TrimPrefix(path, "secrets/"), fmt.Errorf("no")))
 	case strings.HasPrefix(path, "secrets/") && token != "":
 		answer(200, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: map[string][]byte{"auth_token": []byte(token)}})
+	case w.kueue[path] == "forbidden":
+		refuse(apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", fmt.Errorf("no")))
+	case w.kueue[path] != nil:
+		answer(200, w.kueue[path])
 	case path == "pods":
 		answer(200, corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: pods})
 	case path == "events":

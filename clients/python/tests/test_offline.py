@@ -395,6 +395,17 @@ def test_interrupted_run_says_what_goes_on(gateway, capsys):
     assert "s goes on; client.submissions.stop('demo', 's', namespace='team') stops it" in capsys.readouterr().err
 
 
+def test_run_in_a_queue(gateway):
+    ended = {"metadata": {"name": "run-1"}, "status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}}
+    gateway.plan = [(201, ended)]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        client.jobs.run("true", cluster={}, queue="team-a", priority_class="high", labels={"cost": "42"}, progress=False, logs=False)
+        with pytest.raises(ValueError, match="'demo' runs already"):
+            client.jobs.run("true", cluster="demo", queue="team-a")
+    labels = next(body for _, _, _, body in gateway.seen if body)["metadata"]["labels"]
+    assert labels == {"cost": "42", "kueue.x-k8s.io/queue-name": "team-a", "kueue.x-k8s.io/priority-class": "high"}
+
+
 def test_gateway_that_is_away_is_named():
     for what in ({"rest": "127.0.0.1:1", "grpc": None}, {"grpc": "127.0.0.1:1", "rest": None}):
         with raygate.Client(retries=0, **what) as client, pytest.raises(raygate.UnavailableError, match="127.0.0.1:1"):

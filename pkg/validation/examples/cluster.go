@@ -36,6 +36,7 @@ func metadata() []row[cluster] {
 		{ID: "RC-579", Name: "unknown mode", Mutate: label(rayv1.LabelVolcanoNetworkTopologyMode, "loose"), WantFields: at("metadata.labels[volcano.sh/network-topology-mode]"), Options: volcano},
 		{ID: "RC-579", Name: "unknown mode, perhaps without Volcano", Mutate: label(rayv1.LabelVolcanoNetworkTopologyMode, "loose"), WantFields: at("metadata.labels[volcano.sh/network-topology-mode]"), Warning: true},
 		{ID: "X-504", Name: "label of the operator", Mutate: label(rayv1.LabelOriginatedFromCRName, "job"), WantFields: at("metadata.labels[ray.io/originated-from-cr-name]"), Warning: true},
+		{ID: "X-502", Name: "autoscaling", Mutate: both(label("kueue.x-k8s.io/queue-name", "q"), autoscaling), Fix: annotation("kueue.x-k8s.io/elastic-job", "true"), WantFields: at("spec.enableInTreeAutoscaling"), Warning: true},
 		{ID: "RC-581", Name: "no spec", Mutate: func(rc *cluster) { rc.Spec = rayv1.RayClusterSpec{} }, WantFields: at("spec")},
 		{ID: "RC-585", Name: "a long text", Mutate: headEnv("DATA", strings.Repeat("a", 1<<20)), WantFields: at("spec"), Warning: true},
 		{ID: "RC-120", Name: "suspending and suspended", Mutate: func(rc *cluster) {

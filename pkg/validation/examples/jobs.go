@@ -104,6 +104,7 @@ func jobMetadata() []row[job] {
 		}), Fix: func(rj *job) {
 			rj.Spec.RayClusterSpec.WorkerGroupSpecs = rj.Spec.RayClusterSpec.WorkerGroupSpecs[:6]
 		}, WantFields: at("spec.rayClusterSpec.workerGroupSpecs"), Warning: true},
+		{ID: "X-502", Name: "group named head", Mutate: all(kueue, func(rj *job) { rj.Spec.RayClusterSpec.WorkerGroupSpecs[0].GroupName = "head" }), Fix: func(rj *job) { rj.Spec.RayClusterSpec.WorkerGroupSpecs[0].GroupName = "a" }, WantFields: at("spec.rayClusterSpec.workerGroupSpecs[0].groupName"), Warning: true},
 	}
 }
 

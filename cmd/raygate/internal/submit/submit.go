@@ -67,6 +67,9 @@ type Options struct {
 	TTL  int32
 	Keep bool
 	Mode string
+	// Queue and PriorityClass are names of a LocalQueue and a WorkloadPriorityClass of Kueue. Empty means none.
+	Queue, PriorityClass string
+	Labels               map[string]string
 }
 
 // Size of a Pod.
@@ -148,11 +151,15 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--worker-%w", err)
 	}
+	labels, err := o.labels()
+	if err != nil {
+		return nil, err
+	}
 	entrypoint := o.Entrypoint
 	if o.Shell {
 		entrypoint = oneCommand(entrypoint)
 	}
-	job := &rayv1.RayJob{Spec: rayv1.RayJobSpec{
+	job := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: rayv1.RayJobSpec{
 		Entrypoint: entrypoint, Metadata: maps.Clone(o.Metadata), EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, SubmissionMode: rayv1.JobSubmissionMode(o.Mode),
 		ShutdownAfterJobFinishes: !o.Keep,
 		RayClusterSpec:           &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},

@@ -84,6 +84,9 @@ func TestRayJobGolden(t *testing.T) {
 			o.RuntimeEnv = []byte("env_vars: {A: '1'}\npip: [torch]\n")
 			o.CPUs, o.GPUs, o.Resources = 0.5, 1, map[string]float64{"special": 2}
 		},
+		"queued": func(o *Options) {
+			o.Queue, o.PriorityClass, o.Labels = "team-a", "high", map[string]string{"example.com/cost": "42"}
+		},
 		"shell": func(o *Options) { o.Entrypoint, o.Shell, o.TTL = "prepare && train; exit 3", true, 0 },
 	}
 	for name, change := range tests {

@@ -65,6 +65,9 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
   # With a new cluster: two workers with a GPU each
   raygate submit --workers 2 --worker-gpu 1 --image my/image:1 -- python train.py
 
+  # In a queue of Kueue, before jobs of lower priority
+  raygate submit --queue team-a --priority-class high --workers 2 -- python train.py
+
   # As a manifest
   raygate submit --name train --dry-run=client -o yaml -- 'python prepare.py && python train.py'`,
 		Args: onlyBehindDashes,
@@ -95,6 +98,9 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.Int32Var(&c.Deadline, "deadline", 0, "seconds after which the job fails; 0: no limit")
 	f.Int32Var(&c.TTL, "ttl", 30, "seconds until the new cluster is deleted after the end")
 	f.BoolVar(&c.Keep, "keep", false, "keep the new cluster after the end")
+	f.StringVar(&c.Queue, "queue", "", "LocalQueue of Kueue, in which the RayJob waits for its quota")
+	f.StringVar(&c.PriorityClass, "priority-class", "", "WorkloadPriorityClass of Kueue")
+	f.StringToStringVar(&c.Labels, "label", nil, "labels of the RayJob, as KEY=VALUE")
 	f.BoolVar(&c.detach, "detach", false, "do not wait for the job and print no log")
 	f.BoolVar(&c.stopOnInterrupt, "stop-on-interrupt", false, "stop the job on Ctrl-C without asking")
 	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: let the gateway check it without a write")
@@ -114,7 +120,7 @@ func onlyBehindDashes(cmd *cobra.Command, args []string) error {
 // newClusterFlags make no sense for a cluster that runs.
 var newClusterFlags = []string{
 	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "submission-mode", "backoff-limit", "deadline",
-	"ttl", "keep", "dry-run",
+	"ttl", "keep", "dry-run", "queue", "priority-class", "label",
 }
 
 func (c *submitCommand) run(ctx context.Context, s *session, args []string) error {

@@ -90,27 +90,18 @@ var rj528 = rule.New(rule.Rule{ID: "RJ-528", Field: "rayClusterSpec.managedBy", 
 	Remedy: "leaves the cluster of the job to another controller than the job; remove it"})
 var rj529 = rule.New(rule.Rule{ID: "RJ-529", Field: "rayClusterSpec.suspend", Condition: "true", Remedy: "makes the job wait for ever; use suspend of the job"})
 
-// maxKueuePodSets is the largest number of kinds of Pods in one workload of Kueue.
-const maxKueuePodSets = 8
-
-var x502 = rule.New(rule.Rule{ID: "X-502", Kind: "RayJob", Field: "spec", Condition: "label kueue.x-k8s.io/queue-name with autoscaling, without shutdownAfterJobFinishes, or with more than 8 kinds of Pods"})
-
-// checkKueue reports settings with which Kueue does not admit the job.
+// checkKueue reports settings with which Kueue does not admit the job. Kueue leaves a job on an existing cluster alone.
 func checkKueue(out *rule.Report, j *Spec, path *field.Path) {
-	if j.meta.Labels[labelKueueQueue] == "" || j.spec.ManagedBy != nil || j.selects {
+	if j.selects {
 		return
 	}
-	out.When(!j.spec.ShutdownAfterJobFinishes).Invalid(x502, path.Child("shutdownAfterJobFinishes"), false, "must be true for Kueue, which the label "+labelKueueQueue+" asks for")
+	cluster.CheckKueueShutdown(out, j.meta, j.spec.ShutdownAfterJobFinishes, path.Child("shutdownAfterJobFinishes"))
 	if j.Cluster == nil {
 		return
 	}
-	clusterPath := path.Child("rayClusterSpec")
-	out.When(j.Cluster.Autoscaling).Invalid(x502, clusterPath.Child("enableInTreeAutoscaling"), true, "must not be true for Kueue, which the label "+labelKueueQueue+" asks for")
-	podSets := 1 + len(j.Cluster.Spec.WorkerGroupSpecs)
+	submitters := 0
 	if j.spec.SubmissionMode == rayv1.K8sJobMode {
-		podSets++
+		submitters = 1
 	}
-	out.When(podSets > maxKueuePodSets).TooMany(x502, clusterPath.Child("workerGroupSpecs"), podSets, maxKueuePodSets, ", counting head, groups and submitter, for Kueue, which the label "+labelKueueQueue+" asks for")
+	cluster.CheckKueue(out, j.Cluster, path.Child("rayClusterSpec"), submitters)
 }
-
-const labelKueueQueue = "kueue.x-k8s.io/queue-name"

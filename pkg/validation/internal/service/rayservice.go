@@ -101,6 +101,7 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	}
 	checkServiceCluster(out, s)
 	cluster.CheckSpec(out, s.cluster, s.clusterPath)
+	cluster.CheckKueue(out, s.cluster, s.clusterPath, 0)
 	checkServeConfig(out, s, s.path.Child("serveConfigV2"))
 	checkServeService(out, s)
 	checkServiceUpgrade(out, s)

@@ -57,20 +57,32 @@ class Jobs(Resources[job_pb2.RayJob]):
         namespace: str | None = None,
         runtime_env: Mapping[str, Any] | None = None,
         name: str = "",
+        queue: str = "",
+        priority_class: str = "",
+        labels: Mapping[str, str] | None = None,
         progress: Progress = True,
         logs: LogTarget = True,
     ) -> Submission | Object[job_pb2.RayJob]:
         """Run a command to its end: on a running cluster when `cluster` is a name; else as a RayJob with a cluster of its own, of which `cluster` is the
-        spec, and which ends with the job. name is that of the RayJob, or the submission id.
+        spec, and which ends with the job. name is that of the RayJob, or the submission id. queue and priority_class name a LocalQueue and a
+        WorkloadPriorityClass of Kueue. They and labels are for a RayJob only; ValueError says so otherwise.
 
         Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded. When the wait is interrupted,
         by Ctrl-C or as a task that is cancelled, the job goes on, and the progress says how to stop it.
         """
+        all_labels = dict(labels or {})
+        if queue:
+            all_labels["kueue.x-k8s.io/queue-name"] = queue
+        if priority_class:
+            all_labels["kueue.x-k8s.io/priority-class"] = priority_class
+        if isinstance(cluster, str) and all_labels:
+            raise ValueError(f"queue, priority_class and labels need a cluster of the job's own, but {cluster!r} runs already; give its spec as cluster")
+        metadata = {"labels": all_labels, **({"name": name} if name else {"generateName": "run-"})}
         display = Display(progress)
         try:
             if isinstance(cluster, str):
                 return self._on_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
-            return self._with_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
+            return self._with_cluster(display, entrypoint, cluster, namespace, runtime_env, metadata, logs)
         except BaseException as error:
             if not isinstance(error, Exception):
                 display.interrupted()
@@ -105,16 +117,15 @@ class Jobs(Resources[job_pb2.RayJob]):
         spec: Mapping[str, Any],
         namespace: str | None,
         runtime_env: Mapping[str, Any] | None,
-        name: str,
+        metadata: Mapping[str, Any],
         logs: LogTarget,
     ) -> Object[job_pb2.RayJob]:
-        metadata = {"name": name} if name else {"generateName": "run-"}
         # HTTPMode: the shell of a submitter would take a command of several parts for several commands.
         wanted: dict[str, Any] = {"entrypoint": entrypoint, "submissionMode": "HTTPMode", "rayClusterSpec": dict(spec)}
         wanted |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": _LOG_TIME}
         if runtime_env:
             wanted["runtimeEnvYAML"] = yaml.safe_dump(dict(runtime_env))
-        job = self.create({"metadata": metadata, "spec": wanted}, namespace=namespace)
+        job = self.create({"metadata": dict(metadata), "spec": wanted}, namespace=namespace)
         display.goes_on = f"RayJob {job.namespace}/{job.name} goes on; client.jobs.stop({job.name!r}, namespace={job.namespace!r}) stops it"
         written = logs is False
         while job.state not in _ENDED:

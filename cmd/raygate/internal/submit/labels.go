@@ -1,0 +1,42 @@
+package submit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// labels are the labels of the RayJob: those of Kueue and those of the user. It refuses names that the API server or Kueue would refuse.
+func (o *Options) labels() (map[string]string, error) {
+	all := maps.Clone(o.Labels)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			return nil, fmt.Errorf("--label: %q is not the key of a label: %s; give KEY=VALUE, as in team=a", key, strings.Join(problems, "; "))
+		}
+		if problems := validation.IsValidLabelValue(all[key]); len(problems) > 0 {
+			return nil, fmt.Errorf("--label: %q is not the value of a label: %s; give KEY=VALUE, as in team=a", all[key], strings.Join(problems, "; "))
+		}
+	}
+	for _, of := range []struct{ flag, value, key, kind string }{
+		{"queue", o.Queue, "kueue.x-k8s.io/queue-name", "LocalQueue in the namespace of the job"},
+		{"priority-class", o.PriorityClass, "kueue.x-k8s.io/priority-class", "WorkloadPriorityClass"},
+	} {
+		if of.value == "" {
+			continue
+		}
+		if problems := append(validation.IsDNS1123Subdomain(of.value), validation.IsValidLabelValue(of.value)...); len(problems) > 0 {
+			return nil, fmt.Errorf("--%s: %q is not a name: %s; give the name of a %s", of.flag, of.value, problems[0], of.kind)
+		}
+		if given, set := all[of.key]; set && given != of.value {
+			return nil, fmt.Errorf("--%s: %q is not %q, the value of --label %s; give one of the two", of.flag, of.value, given, of.key)
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[of.key] = of.value
+	}
+	return all, nil
+}

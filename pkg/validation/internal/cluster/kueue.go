@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
+
+const (
+	labelKueueQueue        = "kueue.x-k8s.io/queue-name"
+	annotationKueueElastic = "kueue.x-k8s.io/elastic-job"
+	// kueueHead is the name that Kueue gives the head among the kinds of Pods of a workload.
+	kueueHead = "head"
+	// maxKueuePodSets is the largest number of kinds of Pods in one workload of Kueue up to 0.17.
+	maxKueuePodSets = 8
+	// asked ends messages about Kueue.
+	asked = "Kueue, which the label " + labelKueueQueue + " asks for"
+)
+
+var x502 = rule.New(rule.Rule{ID: "X-502", Kind: rule.KindAny, Field: "metadata.labels[kueue.x-k8s.io/queue-name]",
+	Condition: "set, with autoscaling but without the annotation kueue.x-k8s.io/elastic-job, with a worker group named head, with more than 8 kinds of Pods, " +
+		"or in a RayJob without shutdownAfterJobFinishes"})
+
+// CheckKueue reports settings of the object around a cluster that Kueue 0.15 to 0.17 refuses. Rules do not know the version that is
+// installed. submitters is the number of Pods beside those of the cluster. A cluster with an owner is skipped, since its owner was checked.
+func CheckKueue(out *rule.Report, c *Spec, path *field.Path, submitters int) {
+	if !queued(c.meta) {
+		return
+	}
+	since := "0.14"
+	if c.Within == "RayJob" {
+		since = "0.16"
+	}
+	out.When(c.Autoscaling && c.meta.Annotations[annotationKueueElastic] != "true").Invalid(x502, path.Child("enableInTreeAutoscaling"), true,
+		"needs the annotation "+annotationKueueElastic+`: "true", and version `+since+" or later, with the feature gate ElasticJobsViaWorkloadSlices, of "+asked)
+	groups := path.Child("workerGroupSpecs")
+	for i := range c.Spec.WorkerGroupSpecs {
+		name := c.Spec.WorkerGroupSpecs[i].GroupName
+		out.When(name == kueueHead).Invalid(x502, groups.Index(i).Child("groupName"), name,
+			"is the name of the head Pod for "+asked+"; give the group another name")
+	}
+	podSets := 1 + len(c.Spec.WorkerGroupSpecs) + submitters
+	out.When(podSets > maxKueuePodSets).TooMany(x502, groups, podSets, maxKueuePodSets, ", counting head, groups and submitter, up to version 0.17 of "+asked)
+}
+
+// CheckKueueShutdown reports a RayJob that keeps its cluster, which Kueue refuses.
+func CheckKueueShutdown(out *rule.Report, meta *metav1.ObjectMeta, shutdown bool, path *field.Path) {
+	out.When(queued(meta) && !shutdown).Invalid(x502, path, false, "must be true for "+asked)
+}
+
+func queued(meta *metav1.ObjectMeta) bool {
+	return meta.Labels[labelKueueQueue] != "" && metav1.GetControllerOf(meta) == nil
+}
