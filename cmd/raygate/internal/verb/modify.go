@@ -21,17 +21,13 @@ type modify struct {
 	state  string
 	do     func(ctx context.Context, m *raygate.Messages, name string, o raygate.WriteOptions) (proto.Message, error)
 	output output.Flags
-	dry    dryRun
-	wait   bool
-	limit  waitLimit
+	effect
 }
 
 func (c *modify) add(flags *connect.Flags, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.output.Form, "output", "o", "", "form of the output: json, yaml or name (default a line for each object)")
-	f.BoolVar(&c.wait, "wait", false, "wait until it has taken effect")
-	c.limit.add(f)
-	c.dry.add(f)
+	c.addEffect(f, false, "wait until it has taken effect")
 	cmd.ValidArgsFunction = completeObjects(flags, true)
 }
 
@@ -43,11 +39,8 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	validateOnly, err := c.dry.server()
+	validateOnly, err := c.checkEffect()
 	if err != nil {
-		return err
-	}
-	if err := c.limit.check(); err != nil {
 		return err
 	}
 	if c.wait && validateOnly {
@@ -63,11 +56,7 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 			s.fail(r.String(), err, ExitFailed)
 			continue
 		}
-		operation := c.done
-		if validateOnly {
-			operation += " (server dry run)"
-		}
-		if err := c.output.Done(s.out, output.Item{Kind: r.Kind, Message: m}, operation); err != nil {
+		if err := c.output.Done(s.out, output.Item{Kind: r.Kind, Message: m}, done(c.done, validateOnly)); err != nil {
 			return err
 		}
 		changed = append(changed, target{Ref: r, namespace: s.namespace})

@@ -35,15 +35,41 @@ func (d *dryRun) server() (bool, error) {
 	return false, fmt.Errorf("unknown --dry-run=%s: use none or server", d.mode)
 }
 
+// effect are the flags of a command that writes: whether it does, and whether and how long it waits for the effect.
+type effect struct {
+	dry   dryRun
+	wait  bool
+	limit waitLimit
+}
+
+func (e *effect) addEffect(fs *pflag.FlagSet, wait bool, usage string) {
+	fs.BoolVar(&e.wait, "wait", wait, usage)
+	e.limit.add(fs)
+	e.dry.add(fs)
+}
+
+// checkEffect checks the flags and reports whether the gateway only validates.
+func (e *effect) checkEffect() (validateOnly bool, err error) {
+	if validateOnly, err = e.dry.server(); err != nil {
+		return false, err
+	}
+	return validateOnly, e.limit.check()
+}
+
+// done returns the text for an operation that succeeded.
+func done(operation string, validateOnly bool) string {
+	if validateOnly {
+		return operation + " (server dry run)"
+	}
+	return operation
+}
+
 // write is the common part of create and apply.
 type write struct {
 	verb   string
 	files  []string
 	output output.Flags
-	dry    dryRun
-	// wait waits until the written objects are ready.
-	wait  bool
-	limit waitLimit
+	effect
 	apply raygate.ApplyOptions
 }
 
@@ -88,9 +114,7 @@ func (w *write) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVarP(&w.files, "filename", "f", nil, "files and directories; - is standard input")
 	f.StringVarP(&w.output.Form, "output", "o", "", "form of the output: json, yaml or name (default a line for each object)")
-	f.BoolVar(&w.wait, "wait", false, "wait until the objects are ready, jobs until they are complete")
-	w.limit.add(f)
-	w.dry.add(f)
+	w.addEffect(f, false, "wait until the objects are ready, jobs until they are complete")
 	cmd.Args = cobra.NoArgs
 }
 
@@ -98,11 +122,8 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 	if err := w.output.Check("", output.JSON, output.YAML, output.Name); err != nil {
 		return err
 	}
-	validateOnly, err := w.dry.server()
+	validateOnly, err := w.checkEffect()
 	if err != nil {
-		return err
-	}
-	if err := w.limit.check(); err != nil {
 		return err
 	}
 	if w.wait && validateOnly {
@@ -119,11 +140,7 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 			s.fail(d.where, err, ExitFailed)
 			continue
 		}
-		operation := w.verb
-		if validateOnly {
-			operation += " (server dry run)"
-		}
-		if err := w.output.Done(s.out, output.Item{Kind: d.kind, Message: m}, operation); err != nil {
+		if err := w.output.Done(s.out, output.Item{Kind: d.kind, Message: m}, done(w.verb, validateOnly)); err != nil {
 			return err
 		}
 		written = append(written, target{Ref: kind.Ref{Kind: d.kind, Name: nameOf(m)}, namespace: d.namespace})
