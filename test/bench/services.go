@@ -309,7 +309,7 @@ func (s *session) lose(ctx context.Context, rs *rayv1.RayService, kind rayv1.Ray
 		}
 		var names []string
 		for i := range pods {
-			if p := &pods[i]; p.UID != lost.UID && p.Status.Phase == corev1.PodRunning && (kind != rayv1.HeadNode || takesRequests(p)) {
+			if p := &pods[i]; replaces(p, lost) {
 				names = append(names, p.Name)
 			}
 		}
@@ -330,4 +330,8 @@ func (s *session) end(ctx context.Context, p *corev1.Pod, kill bool) error {
 	return s.client.Patch(ctx, p, patch)
 }
 
-func takesRequests(p *corev1.Pod) bool { return p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue }
+// replaces reports whether a Pod of the same kind as a lost one runs in its place. A head takes requests then.
+func replaces(p, lost *corev1.Pod) bool {
+	serves := p.Labels[rayv1.LabelNodeType] != string(rayv1.HeadNode) || p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue
+	return p.UID != lost.UID && p.Status.Phase == corev1.PodRunning && serves
+}
