@@ -103,7 +103,7 @@ func (d *watchdog) broken() bool {
 }
 
 // Eventf implements events.EventRecorder.
-func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) {
+func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) { //nolint:revive // the interface has these parameters
 	name := about.(client.Object).GetName()
 	d.world.log("event %s %s %s: %s", name, kind, reason, fmt.Sprintf(note, args...))
 	d.mu.Lock()
