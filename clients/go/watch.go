@@ -100,7 +100,7 @@ func (w *watch) run(ctx context.Context) error {
 			if !w.yield(Event[proto.Message]{Type: Reset}, nil) {
 				return nil
 			}
-		case !passes(p, err) || !w.begun && tries >= defaultRetries:
+		case !w.continues(p, err, tries):
 			return err
 		}
 		if w.o.OnReconnect != nil {
@@ -112,7 +112,12 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// passes reports whether the watch continues after this end of a stream.
+// continues reports whether another stream follows after this end of one. tries is the number of streams before it without a message.
+func (w *watch) continues(p *Problem, err error, tries int) bool {
+	return passes(p, err) && (w.begun || tries < defaultRetries)
+}
+
+// passes reports whether the reason for this end of a stream passes.
 func passes(p *Problem, err error) bool {
 	return errors.Is(err, io.EOF) || p.Code == codes.Unavailable || p.Code == codes.ResourceExhausted
 }

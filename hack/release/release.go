@@ -47,7 +47,8 @@ func commandLine(ctx context.Context, o options, goos, goarch string) error {
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, "raygate")
 	fmt.Fprintf(o.log, "building raygate for %s/%s\n", goos, goarch)
-	if err := image.Compile(ctx, o.source, "./cmd/raygate", o.ldflags(), goos, goarch, binary); err != nil {
+	program := image.Source{Dir: o.source, Package: "./cmd/raygate", LDFlags: o.ldflags(), OS: goos, Architecture: goarch}
+	if err := program.Compile(ctx, binary); err != nil {
 		return err
 	}
 	name := fmt.Sprintf("raygate-%s-%s-%s", o.version, goos, goarch)

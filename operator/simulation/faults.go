@@ -43,6 +43,12 @@ func (w *world) fault(kind, about string) float64 {
 	return most
 }
 
+// strikes reports whether a fault that happens at a rate happens to something now. name is that of the stream of choices.
+func (w *world) strikes(kind, about, name string) bool {
+	rate := w.fault(kind, about)
+	return rate > 0 && w.chance(name, rate)
+}
+
 // recently reports whether there was a fault of a kind a while ago, or is one.
 func (w *world) recently(kind string) bool {
 	w.mu.Lock()

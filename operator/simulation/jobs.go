@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -51,29 +52,12 @@ func (j *jobs) sync(key types.NamespacedName) {
 	if !ok || job.DeletionTimestamp != nil || finished(job) {
 		return
 	}
-	var active, succeeded, failed int32
-	for _, o := range w.store.All(kindPod) {
-		p := o.(*corev1.Pod)
-		switch {
-		case !metav1.IsControlledBy(p, job):
-		case p.Status.Phase == corev1.PodSucceeded:
-			succeeded++
-		case p.Status.Phase == corev1.PodFailed, p.DeletionTimestamp != nil:
-			failed++
-		default:
-			active++
-		}
-	}
-	failed = max(failed, job.Status.Failed) // those that are gone count, too
-	limit := int32(6)
-	if job.Spec.BackoffLimit != nil {
-		limit = *job.Spec.BackoffLimit
-	}
+	active, succeeded, failed := j.count(job)
 	end := batchv1.JobConditionType("")
 	switch {
 	case succeeded > 0:
 		end = batchv1.JobComplete
-	case active == 0 && failed > limit:
+	case active == 0 && failed > ptr.Deref(job.Spec.BackoffLimit, 6):
 		end = batchv1.JobFailed
 	}
 	w.store.Mutate(actorJobs, kindJob, key, func(o client.Object) {
@@ -94,6 +78,23 @@ func (j *jobs) sync(key types.NamespacedName) {
 	}
 	attempt := failed
 	w.after(w.between("backoff "+key.Name, 0, 10*time.Second)*time.Duration(min(attempt, 1)), "pod of "+key.Name, func() { j.create(key, attempt) })
+}
+
+// count counts the Pods of a Job. Failed ones that are gone count, too.
+func (j *jobs) count(job *batchv1.Job) (active, succeeded, failed int32) {
+	for _, o := range j.world.store.All(kindPod) {
+		p := o.(*corev1.Pod)
+		switch {
+		case !metav1.IsControlledBy(p, job):
+		case p.Status.Phase == corev1.PodSucceeded:
+			succeeded++
+		case p.Status.Phase == corev1.PodFailed, p.DeletionTimestamp != nil:
+			failed++
+		default:
+			active++
+		}
+	}
+	return active, succeeded, max(failed, job.Status.Failed)
 }
 
 func finished(job *batchv1.Job) bool {

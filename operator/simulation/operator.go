@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,11 +20,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
@@ -243,17 +239,17 @@ func (o *operator) around(ctx context.Context, r apiserver.Request, do func() er
 		return err
 	}
 	err := do()
-	if w.keep && r.Verb != "get" && r.Verb != "list" {
+	if r.Writes() {
 		status := ""
 		if r.Status {
 			status = "/status"
 		}
 		w.log("%s%s: %v", name, status, err)
 	}
-	if r.Verb != "get" && r.Verb != "list" && o.killed() || o.dead.Load() {
+	if r.Writes() && o.killed() || o.dead.Load() {
 		return errDead
 	}
-	if w.fault(faultLost, r.Kind.Kind) > 0 && w.chance("lost "+name, w.fault(faultLost, r.Kind.Kind)) {
+	if w.strikes(faultLost, r.Kind.Kind, "lost "+name) {
 		w.log("%s: the answer is lost", name)
 		return apierrors.NewTimeoutError("the request timed out", 1)
 	}
@@ -276,11 +272,10 @@ func (o *operator) killed() bool {
 
 // refuse is what the API server says against a request while there are faults; nil for nothing.
 func (w *world) refuse(r apiserver.Request, name string) error {
-	if p := w.fault(faultRequests, r.Kind.Kind); p > 0 && w.chance("fails "+name, p) {
+	if w.strikes(faultRequests, r.Kind.Kind, "fails "+name) {
 		return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 	}
-	write := r.Verb != "get" && r.Verb != "list"
-	if p := w.fault(faultAdmission, r.Kind.Kind); write && !r.Status && p > 0 && w.chance("admission "+name, p) {
+	if r.Writes() && !r.Status && w.strikes(faultAdmission, r.Kind.Kind, "admission "+name) {
 		gr := schema.GroupResource{Group: r.Kind.Group, Resource: strings.ToLower(r.Kind.Kind) + "s"}
 		return apierrors.NewForbidden(gr, r.Key.Name, fmt.Errorf("admission webhook \"policy.example.com\" denied the request: request %d", w.number("denial")))
 	}
@@ -288,58 +283,6 @@ func (w *world) refuse(r apiserver.Request, name string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, r.Key.Name, errors.New("exceeded quota: compute"))
 	}
 	return nil
-}
-
-// processManager is what controllers need of a manager. manager.Manager has the methods that nobody calls.
-type processManager struct {
-	operator  *operator
-	client    client.Client
-	runnables []manager.Runnable
-	manager.Manager
-}
-
-// Add implements manager.Manager.
-func (m *processManager) Add(r manager.Runnable) error {
-	m.runnables = append(m.runnables, r)
-	return nil
-}
-
-// GetCache implements cluster.Cluster.
-func (m *processManager) GetCache() cache.Cache { return m.operator.cache }
-
-// GetClient implements cluster.Cluster.
-func (m *processManager) GetClient() client.Client { return m.client }
-
-// GetScheme implements cluster.Cluster.
-func (m *processManager) GetScheme() *runtime.Scheme { return scheme() }
-
-// GetFieldIndexer implements cluster.Cluster.
-func (m *processManager) GetFieldIndexer() client.FieldIndexer { return m.operator.cache }
-
-// GetLogger implements manager.Manager.
-func (m *processManager) GetLogger() logr.Logger { return logr.New(errorSink{m.operator}) }
-
-// GetControllerOptions implements manager.Manager.
-func (m *processManager) GetControllerOptions() config.Controller {
-	return config.Controller{SkipNameValidation: new(true), ReconciliationTimeout: 2 * time.Minute}
-}
-
-// errorSink hears of errors of reconciles, among them panics.
-type errorSink struct{ operator *operator }
-
-func (s errorSink) Init(logr.RuntimeInfo)          {}
-func (s errorSink) Enabled(int) bool               { return false }
-func (s errorSink) Info(int, string, ...any)       {}
-func (s errorSink) WithValues(...any) logr.LogSink { return s }
-func (s errorSink) WithName(string) logr.LogSink   { return s }
-func (s errorSink) Error(err error, msg string, _ ...any) {
-	if err == nil || s.operator.dead.Load() {
-		return
-	}
-	s.operator.world.log("%s: %v", msg, err)
-	if strings.Contains(err.Error(), "panic:") {
-		s.operator.world.watch.violate("noPanic", "%v", err)
-	}
 }
 
 // controlledBy returns the name of the controller of an object if it is of a kind; empty otherwise.

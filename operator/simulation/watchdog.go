@@ -103,7 +103,7 @@ func (d *watchdog) broken() bool {
 }
 
 // Eventf implements events.EventRecorder.
-func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) {
+func (d *watchdog) Eventf(about, _ runtime.Object, kind, reason, _, note string, args ...any) { //nolint:revive // the interface has these parameters
 	name := about.(client.Object).GetName()
 	d.world.log("event %s %s %s: %s", name, kind, reason, fmt.Sprintf(note, args...))
 	d.mu.Lock()
@@ -172,18 +172,27 @@ func (w *world) excused() bool {
 	})
 }
 
+// versions returns an object before and after a change; ok is false if it was created or deleted, or is no T.
+func versions[T client.Object](c apiserver.Change) (before, after T, ok bool) {
+	before, ok = c.Old.(T)
+	if !ok {
+		return before, after, false
+	}
+	after, ok = c.New.(T)
+	return before, after, ok
+}
+
 // checkPromotion holds an upgrade in steps to its last step. The caller holds the lock.
 func (d *watchdog) checkPromotion(c apiserver.Change) {
-	before, ok1 := c.Old.(*rayv1.RayService)
-	after, ok2 := c.New.(*rayv1.RayService)
-	if !ok1 || !ok2 || before == nil || after == nil {
+	before, after, ok := versions[*rayv1.RayService](c)
+	if !ok {
 		return
 	}
 	pending, from := before.Status.PendingServiceStatus, before.Status.ActiveServiceStatus.RayClusterName
 	if pending.TrafficRoutedPercent == nil || *pending.TrafficRoutedPercent == 100 || pending.RayClusterName != after.Status.ActiveServiceStatus.RayClusterName || from == "" {
 		return
 	}
-	if h := d.world.rays.of(from); h != nil && h.serves() && !d.world.rays.lately(from) && stepwise(after) {
+	if d.world.rays.serve(from) && !d.world.rays.lately(from) && stepwise(after) {
 		d.world.after(0, "promotion", func() {
 			if rc := d.world.clusterObject(from); rc.Name != "" && rc.DeletionTimestamp == nil {
 				d.violate("trafficIsServed", "%s gives %s up with %d %% of the requests led to %s", after.Name, from, *pending.TrafficRoutedPercent, pending.RayClusterName)
@@ -210,18 +219,7 @@ func (d *watchdog) check() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range w.store.All(kindRayJob) {
-		j := o.(*rayv1.RayJob)
-		st := &j.Status
-		waits := j.Spec.SubmissionMode == rayv1.HTTPMode && st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && !j.Spec.Suspend
-		since, known := d.unsent[j.UID]
-		switch {
-		case !waits || !alive:
-			delete(d.unsent, j.UID)
-		case !known:
-			d.unsent[j.UID] = time.Now()
-		case time.Since(since) > 8*time.Minute:
-			d.violateLocked("givesUp", "%s waits since %s for its dashboard to take the job: %s", j.Name, time.Since(since), st.Message)
-		}
+		d.checkUnsent(o.(*rayv1.RayJob), alive)
 	}
 }
 
@@ -278,20 +276,25 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 				alive++
 			}
 		}
-		var most, latest int32
-		for _, s := range d.sizes[cluster] {
-			switch {
-			case s.group != group:
-			case time.Since(s.at) > memory:
-				latest = s.pods
-			default:
-				most = max(most, s.pods)
-			}
-		}
-		if most = max(most, latest); alive > most && !d.world.recently(faultLost) { // a creation whose answer is lost may have had its effect
+		if most := d.allowed(cluster, group); alive > most && !d.world.recently(faultLost) { // a creation whose answer is lost may have had its effect
 			d.violateLocked("podsWithinSpec", "%d Pods of group %s of %s, whose spec asks for %d", alive, group, cluster, most)
 		}
 	})
+}
+
+// allowed returns how many Pods of a group the operator may act upon: the most of the latest sizes. The caller holds the lock.
+func (d *watchdog) allowed(cluster, group string) int32 {
+	var most, latest int32
+	for _, s := range d.sizes[cluster] {
+		switch {
+		case s.group != group:
+		case time.Since(s.at) > memory:
+			latest = s.pods
+		default:
+			most = max(most, s.pods)
+		}
+	}
+	return max(most, latest)
 }
 
 // checkTraffic holds the places to which requests are led against those where the application runs.
@@ -300,16 +303,12 @@ func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
 	if to == "" || w.fault(faultDashboard, "") > 0 || w.fault(faultHang, "") > 0 || w.fault(faultUnreach, "") > 0 {
 		return
 	}
-	runs := func(cluster string) bool {
-		h := w.rays.of(cluster)
-		return h != nil && h.serves()
-	}
-	if runs(to) || w.rays.lately(to) {
+	if w.rays.serve(to) || w.rays.lately(to) {
 		return
 	}
 	for _, o := range w.store.All(kindCluster) {
 		rc := o.(*rayv1.RayCluster)
-		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && runs(rc.Name) {
+		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && w.rays.serve(rc.Name) {
 			d.violate("trafficIsServed", "%s leads requests to %s, where nothing runs, while %s serves", rs.Name, to, rc.Name)
 		}
 	}

@@ -3,6 +3,7 @@ package simulation
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,14 +31,28 @@ func (d *watchdog) noteUnrecorded(h *ray) {
 }
 
 func (d *watchdog) checkResult(c apiserver.Change) {
-	before, ok1 := c.Old.(*rayv1.RayJob)
-	after, ok2 := c.New.(*rayv1.RayJob)
-	if !ok1 || !ok2 || before == nil || after == nil {
+	before, after, ok := versions[*rayv1.RayJob](c)
+	if !ok {
 		return
 	}
 	b, a := &before.Status, &after.Status
 	if b.JobDeploymentStatus.IsTerminal() && (a.JobDeploymentStatus != b.JobDeploymentStatus || a.JobStatus != b.JobStatus || a.Reason != b.Reason) {
 		d.violateLocked("resultStays", "%s: %s %s %s became %s %s %s", after.Name, b.JobDeploymentStatus, b.JobStatus, b.Reason, a.JobDeploymentStatus, a.JobStatus, a.Reason)
+	}
+}
+
+// checkUnsent is about a job that waits for a dashboard to take it, while an operator is alive. The caller holds the lock.
+func (d *watchdog) checkUnsent(j *rayv1.RayJob, alive bool) {
+	st := &j.Status
+	waits := j.Spec.SubmissionMode == rayv1.HTTPMode && st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && !j.Spec.Suspend
+	since, known := d.unsent[j.UID]
+	switch {
+	case !waits || !alive:
+		delete(d.unsent, j.UID)
+	case !known:
+		d.unsent[j.UID] = time.Now()
+	case time.Since(since) > 8*time.Minute:
+		d.violateLocked("givesUp", "%s waits since %s for its dashboard to take the job: %s", j.Name, time.Since(since), st.Message)
 	}
 }
 

@@ -48,15 +48,26 @@ func Follow(ctx context.Context, c Client, id string, w io.Writer, o FollowOptio
 		}
 		failures++
 		err = errors.Join(streamErr, err)
-		if err != nil && !errors.Is(err, ErrUnavailable) || o.Patience > 0 && failures >= o.Patience {
+		if o.givesUp(failures, err) {
 			return job, err
 		}
-		pause := min(firstPause<<min(failures-1, 8), lastPause)
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-o.Clock.After(pause):
+		if err := o.pause(ctx, min(firstPause<<min(failures-1, 8), lastPause)); err != nil {
+			return nil, err
 		}
+	}
+}
+
+// givesUp reports whether no attempt follows, after a number of failures in a row and the error of the last; nil if the log ended normally.
+func (o FollowOptions) givesUp(failures int, err error) bool {
+	return err != nil && !errors.Is(err, ErrUnavailable) || o.Patience > 0 && failures >= o.Patience
+}
+
+func (o FollowOptions) pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-o.Clock.After(d):
+		return nil
 	}
 }
 

@@ -91,22 +91,10 @@ func serveDetails(answer map[string]json.RawMessage) (*ServeDetails, error) {
 		return nil, errors.New("it is an object of Kubernetes")
 	}
 	d := &ServeDetails{Applications: map[string]ServeApplication{}}
-	var applications map[string]map[string]json.RawMessage
 	if text, given := answer["applications"]; given {
-		if err := json.Unmarshal(text, &applications); err != nil {
-			return nil, errors.New("applications are no objects by name")
+		if err := d.addApplications(text); err != nil {
+			return nil, err
 		}
-	}
-	parts := len(applications)
-	for name, fields := range applications {
-		if fields == nil {
-			continue
-		}
-		app := serveApplication(fields)
-		if parts += len(app.Deployments); parts > maxServeParts {
-			return nil, ErrTooLarge
-		}
-		d.Applications[name] = app
 	}
 	var capacity *float64
 	if lenient(answer["target_capacity"], &capacity); capacity != nil && *capacity >= 0 && *capacity <= 100 {
@@ -120,6 +108,25 @@ func serveDetails(answer map[string]json.RawMessage) (*ServeDetails, error) {
 		}
 	}
 	return d, nil
+}
+
+func (d *ServeDetails) addApplications(text json.RawMessage) error {
+	var applications map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(text, &applications); err != nil {
+		return errors.New("applications are no objects by name")
+	}
+	parts := len(applications)
+	for name, fields := range applications {
+		if fields == nil {
+			continue
+		}
+		app := serveApplication(fields)
+		if parts += len(app.Deployments); parts > maxServeParts {
+			return ErrTooLarge
+		}
+		d.Applications[name] = app
+	}
+	return nil
 }
 
 func serveApplication(fields map[string]json.RawMessage) ServeApplication {

@@ -80,23 +80,30 @@ func validateOneWhen(v *Vendor, r *Rule, w *OneWhen, path *field.Path) field.Err
 	return errs
 }
 
+func isAmount(n int64) bool { return n >= 0 && n <= MaxAmount }
+
+// isAscending reports whether each size is greater than the one before it.
+func isAscending(sizes []int64) bool {
+	return slices.IsSorted(sizes) && len(slices.Compact(slices.Clone(sizes))) == len(sizes)
+}
+
 // validateAmounts checks the numbers of a rule.
 func validateAmounts(r *Rule, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if r.Range != nil && (len(r.Range) != 2 || r.Range[0] > r.Range[1]) {
 		errs = append(errs, field.Invalid(path.Child("range"), r.Range, "must be the least and the greatest amount"))
 	}
-	if r.MultipleOf < 0 || r.MultipleOf > MaxAmount {
+	if !isAmount(r.MultipleOf) {
 		errs = append(errs, field.Invalid(path.Child("multipleOf"), r.MultipleOf, "must be positive"))
 	}
-	if r.Absent < 0 || r.Absent > MaxAmount {
+	if !isAmount(r.Absent) {
 		errs = append(errs, field.Invalid(path.Child("absent"), r.Absent, "must be positive"))
 	}
-	if r.RoundUpTo != nil && (len(r.RoundUpTo) == 0 || !slices.IsSorted(r.RoundUpTo) || len(slices.Compact(slices.Clone(r.RoundUpTo))) != len(r.RoundUpTo)) {
+	if r.RoundUpTo != nil && (len(r.RoundUpTo) == 0 || !isAscending(r.RoundUpTo)) {
 		errs = append(errs, field.Invalid(path.Child("roundUpTo"), r.RoundUpTo, "must be sizes in ascending order"))
 	}
 	for name, list := range map[string][]int64{"range": r.Range, "oneOf": r.OneOf, "also": r.Also, "roundUpTo": r.RoundUpTo} {
-		if slices.ContainsFunc(list, func(n int64) bool { return n < 0 || n > MaxAmount }) {
+		if slices.ContainsFunc(list, func(n int64) bool { return !isAmount(n) }) {
 			errs = append(errs, field.Invalid(path.Child(name), list, "must be amounts from 0 to 2147483648"))
 		}
 	}

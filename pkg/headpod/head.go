@@ -81,9 +81,8 @@ func (h Head) Address(pod *corev1.Pod) (netip.AddrPort, error) {
 	refuse := func(format string, args ...any) (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("%w: Pod %s "+format, append([]any{ErrNoHead, pod.Name}, args...)...)
 	}
-	owner := metav1.GetControllerOf(pod)
 	switch {
-	case pod.Namespace != h.Namespace || owner == nil || h.UID == "" || owner.UID != h.UID:
+	case !h.controls(pod):
 		return refuse("does not belong to RayCluster %s", h.Cluster)
 	case pod.Labels[rayv1.LabelNodeType] != string(rayv1.HeadNode):
 		return refuse("is not a head")
@@ -102,6 +101,12 @@ func (h Head) Address(pod *corev1.Pod) (netip.AddrPort, error) {
 		return refuse("has the address of its node")
 	}
 	return netip.AddrPortFrom(ip, uint16(h.Port)), nil
+}
+
+// controls reports whether the RayCluster is the controller of the Pod.
+func (h Head) controls(pod *corev1.Pod) bool {
+	owner := metav1.GetControllerOf(pod)
+	return pod.Namespace == h.Namespace && owner != nil && h.UID != "" && owner.UID == h.UID
 }
 
 func isOfNode(pod *corev1.Pod, ip netip.Addr) bool {

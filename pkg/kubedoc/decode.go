@@ -42,28 +42,13 @@ func (d *decoder) decode(v any, rv reflect.Value, path *field.Path) {
 	}
 	switch rv.Kind() {
 	case reflect.String:
-		if text, ok := v.(string); ok {
-			rv.SetString(text)
-			return
-		}
-		d.add(path, mistake.WrongType, mistake.Text(describe(v), isPlain(v)))
+		d.decodeString(v, rv, path)
 	case reflect.Bool:
-		if truth, ok := v.(bool); ok {
-			rv.SetBool(truth)
-			return
-		}
-		d.wrongType(path, "boolean", v)
+		d.decodeBool(v, rv, path)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		d.decodeInt(v, rv, path)
 	case reflect.Float32, reflect.Float64:
-		switch n := v.(type) {
-		case int64:
-			rv.SetFloat(float64(n))
-		case float64:
-			rv.SetFloat(n)
-		default:
-			d.wrongType(path, "number", v)
-		}
+		d.decodeFloat(v, rv, path)
 	case reflect.Slice:
 		d.decodeSlice(v, rv, path)
 	case reflect.Map:
@@ -156,9 +141,13 @@ func (d *decoder) decodeStruct(v any, rv reflect.Value, path *field.Path) {
 		}
 		d.decode(value, target, path.Child(f.name))
 	}
-	if found == len(members) || d.full() {
-		return
+	if found < len(members) {
+		d.addUnknown(members, plan, path)
 	}
+}
+
+// addUnknown adds the members that are no field of the struct.
+func (d *decoder) addUnknown(members map[string]any, plan *structPlan, path *field.Path) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if _, known := plan.byName[name]; !known && members[name] != nil && !d.full() {
 			d.add(memberOf(path, name), mistake.UnknownField, mistake.Unknown(name, plan.names))

@@ -96,6 +96,35 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 	return resource.Quantity{}, fmt.Errorf("%q is not a quantity such as 500m, 2 or 16Gi", text)
 }
 
+func (d *decoder) decodeString(v any, rv reflect.Value, path *field.Path) {
+	text, ok := v.(string)
+	if !ok {
+		d.add(path, mistake.WrongType, mistake.Text(describe(v), isPlain(v)))
+		return
+	}
+	rv.SetString(text)
+}
+
+func (d *decoder) decodeBool(v any, rv reflect.Value, path *field.Path) {
+	truth, ok := v.(bool)
+	if !ok {
+		d.wrongType(path, "boolean", v)
+		return
+	}
+	rv.SetBool(truth)
+}
+
+func (d *decoder) decodeFloat(v any, rv reflect.Value, path *field.Path) {
+	switch n := v.(type) {
+	case int64:
+		rv.SetFloat(float64(n))
+	case float64:
+		rv.SetFloat(n)
+	default:
+		d.wrongType(path, "number", v)
+	}
+}
+
 // decodeInt accepts any number without a fraction: 3, 3.0 and 3e0 are equal in JSON.
 func (d *decoder) decodeInt(v any, rv reflect.Value, path *field.Path) {
 	n, ok := integer(v)

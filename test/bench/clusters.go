@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,11 +54,11 @@ func clusters(ctx context.Context, s *session) error {
 		}
 	}
 	what := fmt.Sprintf("%d RayClusters of 1+%d Pods until ready", s.opts.Clusters, smallWorkers)
-	s.report.Add(s.name, what, "s", operated.seconds, direct.seconds, ratioAtMost(1.1))
-	s.report.Add(s.name, "CPU of the control plane meanwhile", "s", operated.planeCPU, direct.planeCPU, nil)
-	s.report.Add(s.name, what+"; direct writes the same objects, status and events", "s", operated.seconds, same.seconds, ratioAtMost(1.3))
-	s.report.Add(s.name, "CPU of the control plane meanwhile", "s", operated.planeCPU, same.planeCPU, nil)
-	s.report.Add(s.name, "CPU of the operator meanwhile", "s", cpu, nil, nil)
+	s.add(what, "s", operated.seconds, direct.seconds, ratioAtMost(1.1))
+	s.add("CPU of the control plane meanwhile", "s", operated.planeCPU, direct.planeCPU, nil)
+	s.add(what+"; direct writes the same objects, status and events", "s", operated.seconds, same.seconds, ratioAtMost(1.3))
+	s.add("CPU of the control plane meanwhile", "s", operated.planeCPU, same.planeCPU, nil)
+	s.add("CPU of the operator meanwhile", "s", cpu, nil, nil)
 	return nil
 }
 
@@ -132,14 +131,9 @@ func (s *session) createClusters(ctx context.Context, namespace string) (operate
 	if err != nil {
 		return made, err
 	}
-	begin := time.Now()
-	if err := s.create(ctx, objects); err != nil {
+	if made.seconds, err = s.createAndWait(ctx, objects, wait); err != nil {
 		return made, err
 	}
-	if err := wait(); err != nil {
-		return made, err
-	}
-	made.seconds = time.Since(begin).Seconds()
 	if made.planeCPU, err = plane("RayClusters"); err != nil {
 		return made, err
 	}

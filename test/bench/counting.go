@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -129,4 +130,13 @@ func sortedAudited(counts map[audited]int) []audited {
 		return cmp.Or(cmp.Compare(a.client, b.client), cmp.Compare(counts[b], counts[a]), cmp.Compare(a.resource, b.resource),
 			cmp.Compare(a.verb, b.verb), cmp.Compare(a.code, b.code))
 	})
+}
+
+// startOperatorBehind starts an operator whose requests go through a proxy.
+func (s *session) startOperatorBehind(ctx context.Context, proxy *countingProxy, flags ...string) (*process, error) {
+	kubeconfig, err := s.writeKubeconfig(proxy.url())
+	if err != nil {
+		return nil, err
+	}
+	return s.startOperator(ctx, kubeconfig, flags...)
 }

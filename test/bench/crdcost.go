@@ -112,7 +112,7 @@ func crdcost(ctx context.Context, s *session) error {
 	}
 	for i, k := range kinds {
 		what := fmt.Sprintf("%s: CPU of the API server for create, %d status writes, update, delete; direct has no rules in the CRDs", k.name, statusWrites)
-		s.report.Add(s.name, what, "ms", with[i], without[i], ratioAtMost(1.1))
+		s.add(what, "ms", with[i], without[i], ratioAtMost(1.1))
 	}
 	return nil
 }

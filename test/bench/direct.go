@@ -25,25 +25,35 @@ const readyLimit = 3 * time.Minute
 // learnChildren lets the operator make a cluster with one worker, copies its Pods and its Service as templates, and deletes everything
 // again. It stops the operator.
 func (s *session) learnChildren(ctx context.Context, namespace string) (children, error) {
-	var c children
 	operator, err := s.startOperator(ctx, s.kubeconfig)
 	if err != nil {
-		return c, err
+		return children{}, err
 	}
 	if err := s.warmUp(ctx, namespace); err != nil {
-		return c, err
+		return children{}, err
 	}
 	var pods corev1.PodList
 	var services corev1.ServiceList
 	for _, list := range []client.ObjectList{&pods, &services} {
 		if err := s.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
-			return c, fmt.Errorf("listing %T: %w", list, err)
+			return children{}, fmt.Errorf("listing %T: %w", list, err)
 		}
 	}
-	if len(pods.Items) != 2 || len(services.Items) != 1 {
-		return c, fmt.Errorf("a cluster of 1+1 Pods has %d Pods and %d Services, want 2 and 1", len(pods.Items), len(services.Items))
+	c, err := templatesOf(pods.Items, services.Items)
+	if err != nil {
+		return c, err
 	}
-	for _, pod := range pods.Items {
+	s.stop(operator)
+	return c, s.clear(ctx, namespace)
+}
+
+// templatesOf strips the Pods and Services of one cluster of all that the control plane has added.
+func templatesOf(pods []corev1.Pod, services []corev1.Service) (children, error) {
+	var c children
+	if len(pods) != 2 || len(services) != 1 {
+		return c, fmt.Errorf("a cluster of 1+1 Pods has %d Pods and %d Services, want 2 and 1", len(pods), len(services))
+	}
+	for _, pod := range pods {
 		stripped := corev1.Pod{ObjectMeta: strip(pod.ObjectMeta), Spec: pod.Spec}
 		stripped.Spec.NodeName = ""
 		if pod.Labels[rayv1.LabelNodeType] == string(rayv1.HeadNode) {
@@ -55,7 +65,7 @@ func (s *session) learnChildren(ctx context.Context, namespace string) (children
 	if len(c.head.Spec.Containers) == 0 || len(c.worker.Spec.Containers) == 0 {
 		return c, errors.New("a cluster of 1+1 Pods has not one head and one worker, by their labels")
 	}
-	service := services.Items[0]
+	service := services[0]
 	c.service = corev1.Service{ObjectMeta: strip(service.ObjectMeta), Spec: service.Spec}
 	if service.Spec.ClusterIP != corev1.ClusterIPNone {
 		c.service.Spec.ClusterIP, c.service.Spec.ClusterIPs = "", nil
@@ -63,8 +73,7 @@ func (s *session) learnChildren(ctx context.Context, namespace string) (children
 	for i := range c.service.Spec.Ports {
 		c.service.Spec.Ports[i].NodePort = 0
 	}
-	s.stop(operator)
-	return c, s.clear(ctx, namespace)
+	return c, nil
 }
 
 // warmUp lets the running operator make one small cluster ready, and keeps the cluster.
@@ -126,14 +135,7 @@ func (s *session) createDirectly(ctx context.Context, namespace string, objects 
 	if err != nil {
 		return 0, err
 	}
-	begin := time.Now()
-	if err := s.create(ctx, objects); err != nil {
-		return 0, err
-	}
-	if err := wait(); err != nil {
-		return 0, err
-	}
-	return time.Since(begin).Seconds(), nil
+	return s.createAndWait(ctx, objects, wait)
 }
 
 // checkChildren counts the children of ready clusters: the figures of a run with too few or too many are worthless.

@@ -49,7 +49,7 @@ func gateway(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.report.Add(s.name, "memory of a cached RayCluster", "KiB", []float64{(after - before) / float64(small.size+large.size) / 1024}, nil, nil)
+	s.add("memory of a cached RayCluster", "KiB", []float64{(after - before) / float64(small.size+large.size) / 1024}, nil, nil)
 	if err := s.compare(ctx, ends, side{secure: true}, small, large); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 		if err != nil {
 			return fmt.Errorf("%s%s: %w", c.what, by.suffix, err)
 		}
-		s.report.Add(s.name, c.what+by.suffix, "ms", measured, direct, c.aim)
+		s.add(c.what+by.suffix, "ms", measured, direct, c.aim)
 	}
 	s.logf("comparing creates by %d clients%s", createClients, by.suffix)
 	if by.secure { // it stays for the other side
@@ -127,7 +127,7 @@ func (s *session) compare(ctx context.Context, ends *ends, by side, small, large
 		if err != nil {
 			return fmt.Errorf("%s%s: %w", kind.what, by.suffix, err)
 		}
-		s.report.Add(s.name, fmt.Sprintf("%s, %d clients%s", kind.what, createClients, by.suffix), "ms", measured, direct, kind.aim)
+		s.add(fmt.Sprintf("%s, %d clients%s", kind.what, createClients, by.suffix), "ms", measured, direct, kind.aim)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,7 +27,7 @@ func (e *ends) v1Get(t target) call {
 func (e *ends) v1List(c collection) call {
 	length, answer, url := 0, &bytes.Buffer{}, e.v1URL(c.namespace, "clusters")
 	return func(ctx context.Context) error {
-		data, err := fetch(ctx, e.rest, answer, http.MethodGet, url, nil, `"clusters"`)
+		data, err := fetch(ctx, e.rest, answer, exchange{url: url, want: `"clusters"`})
 		if err != nil || len(data) == length {
 			return err
 		}
@@ -45,7 +44,7 @@ func (e *ends) v1List(c collection) call {
 
 // v1Template makes the compute template that v1Create names.
 func (e *ends) v1Template(ctx context.Context, namespace string) error {
-	_, err := fetch(ctx, e.rest, &bytes.Buffer{}, http.MethodPost, e.v1URL(namespace, "compute_templates"), fmt.Appendf(nil, `{"name":"small","namespace":%q,"cpu":1,"memory":4}`, namespace), `"small"`)
+	_, err := fetch(ctx, e.rest, &bytes.Buffer{}, exchange{url: e.v1URL(namespace, "compute_templates"), body: fmt.Appendf(nil, `{"name":"small","namespace":%q,"cpu":1,"memory":4}`, namespace), want: `"small"`})
 	return err
 }
 
@@ -54,7 +53,7 @@ func (e *ends) v1Create(t target) (call, error) {
 		`"environment":{"values":{"BENCH":"true"}}},"workerGroupSpec":[{"groupName":"cpu","computeTemplate":"small","replicas":%d,"minReplicas":%d,"maxReplicas":10,"rayStartParams":{}}]}}`,
 		t.name, t.namespace, smallWorkers, smallWorkers)
 	return func(ctx context.Context) error {
-		_, err := fetch(ctx, e.rest, &bytes.Buffer{}, http.MethodPost, e.v1URL(t.namespace, "clusters"), body, `"createdAt"`)
+		_, err := fetch(ctx, e.rest, &bytes.Buffer{}, exchange{url: e.v1URL(t.namespace, "clusters"), body: body, want: `"createdAt"`})
 		return err
 	}, nil
 }

@@ -27,11 +27,7 @@ func idle(ctx context.Context, s *session) error {
 		return err
 	}
 	defer proxy.close()
-	kubeconfig, err := s.writeKubeconfig(proxy.url())
-	if err != nil {
-		return err
-	}
-	operator, err := s.startOperator(ctx, kubeconfig, "--leader-elect", "--leader-election-namespace="+namespace)
+	operator, err := s.startOperatorBehind(ctx, proxy, "--leader-elect", "--leader-election-namespace="+namespace)
 	if err != nil {
 		return err
 	}
@@ -105,9 +101,9 @@ func (s *session) reportIdle(counts map[request]int, memory, cpu float64) {
 	}
 	fleet := fmt.Sprintf("%d idle RayClusters of 1+%d Pods: ", s.opts.IdleClusters, smallWorkers)
 	one := func(v float64) []float64 { return []float64{v} }
-	s.report.Add(s.name, fleet+"memory of the operator", "MiB", one(memory), nil, nil)
-	s.report.Add(s.name, fleet+"CPU of the operator in a minute", "s", one(cpu), nil, nil)
-	s.report.Add(s.name, fleet+"API requests in a minute besides leases and watches", "", one(float64(others)), nil, atMost(0))
-	s.report.Add(s.name, "  requests for leases", "", one(float64(leases)), nil, nil)
-	s.report.Add(s.name, "  watches begun", "", one(float64(watches)), nil, nil)
+	s.add(fleet+"memory of the operator", "MiB", one(memory), nil, nil)
+	s.add(fleet+"CPU of the operator in a minute", "s", one(cpu), nil, nil)
+	s.add(fleet+"API requests in a minute besides leases and watches", "", one(float64(others)), nil, atMost(0))
+	s.add("  requests for leases", "", one(float64(leases)), nil, nil)
+	s.add("  watches begun", "", one(float64(watches)), nil, nil)
 }

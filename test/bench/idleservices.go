@@ -79,21 +79,14 @@ func (s *session) idleServices(ctx context.Context, namespace string, proxy *cou
 		rs := benchService(namespace, fmt.Sprintf("idle-%d", i), 1)
 		list, objects = append(list, rs), append(objects, rs)
 	}
-	begin := time.Now()
-	if err := s.create(ctx, objects); err != nil {
+	seconds, err := s.createAndWait(ctx, objects, func() error { return s.allServing(ctx, list) })
+	if err != nil {
 		return err
 	}
-	if err := s.allServing(ctx, list); err != nil {
-		return err
-	}
-	seconds := time.Since(begin).Seconds()
 	s.logf("%d RayServices are ready after %.1f s", len(list), seconds)
 
-	for _, rs := range list {
-		err := s.edit(ctx, rs, func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = benchConfig(1, buildTime) })
-		if err != nil {
-			return err
-		}
+	if err := s.configure(ctx, list, benchConfig(1, buildTime)); err != nil {
+		return err
 	}
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
@@ -103,11 +96,8 @@ func (s *session) idleServices(ctx context.Context, namespace string, proxy *cou
 		return err
 	}
 	busy := q.most(servicesBusyFor)
-	for _, rs := range list { // applications that were built before are not built again
-		err := s.edit(ctx, rs, func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = benchConfig(1, "") })
-		if err != nil {
-			return err
-		}
+	if err := s.configure(ctx, list, benchConfig(1, "")); err != nil { // applications that were built before are not built again
+		return err
 	}
 	if err := s.allServing(ctx, list); err != nil {
 		return err
@@ -121,6 +111,16 @@ func (s *session) idleServices(ctx context.Context, namespace string, proxy *cou
 		return err
 	}
 	s.reportIdleServices(seconds, busy, q.most(servicesIdleFor)*whenSteady.Seconds()/whileChanging.Seconds(), proxy.reset())
+	return nil
+}
+
+// configure gives all services a configuration.
+func (s *session) configure(ctx context.Context, list []*rayv1.RayService, config string) error {
+	for _, rs := range list {
+		if err := s.edit(ctx, rs, func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = config }); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -157,10 +157,10 @@ func (s *session) reportIdleServices(seconds, busy, steady float64, counts map[r
 	}
 	one := func(v float64) []float64 { return []float64{v} }
 	all := fmt.Sprintf("%d RayServices", s.opts.Services)
-	s.report.Add(s.name, all+" at once until ready", "s", one(seconds), nil, nil)
-	s.report.Add(s.name, all+" that deploy: questions to the dashboards of one in 2 s, at most", "", one(busy), nil, atMost(1))
-	s.report.Add(s.name, all+", idle: questions to the dashboard of one in 10 s, at most", "", one(steady), nil, atMost(1))
-	s.report.Add(s.name, all+", idle: API writes and configurations for Ray in a minute", "", one(float64(writes)), nil, atMost(0))
-	s.report.Add(s.name, "  API reads besides watches", "", one(float64(others)), nil, nil)
-	s.report.Add(s.name, "  health checks of proxies on heads", "", one(float64(probes)), nil, nil)
+	s.add(all+" at once until ready", "s", one(seconds), nil, nil)
+	s.add(all+" that deploy: questions to the dashboards of one in 2 s, at most", "", one(busy), nil, atMost(1))
+	s.add(all+", idle: questions to the dashboard of one in 10 s, at most", "", one(steady), nil, atMost(1))
+	s.add(all+", idle: API writes and configurations for Ray in a minute", "", one(float64(writes)), nil, atMost(0))
+	s.add("  API reads besides watches", "", one(float64(others)), nil, nil)
+	s.add("  health checks of proxies on heads", "", one(float64(probes)), nil, nil)
 }

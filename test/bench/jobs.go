@@ -42,11 +42,7 @@ func jobs(ctx context.Context, s *session) error {
 		return err
 	}
 	defer proxy.close()
-	kubeconfig, err := s.writeKubeconfig(proxy.url())
-	if err != nil {
-		return err
-	}
-	operator, err := s.startOperator(ctx, kubeconfig, "--use-kubernetes-proxy")
+	operator, err := s.startOperatorBehind(ctx, proxy, "--use-kubernetes-proxy")
 	if err != nil {
 		return err
 	}
@@ -54,6 +50,7 @@ func jobs(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	b := &jobRounds{session: s, namespace: namespace, proxy: proxy, metrics: metrics}
 	var with, without jobFigures
 	rounds := 2*s.opts.Rounds - 1
 	for round := range rounds + 1 { // the first warms up
@@ -66,7 +63,7 @@ func jobs(ctx context.Context, s *session) error {
 			if round == 0 {
 				figures, n = &jobFigures{}, min(n, warmUpJobs)
 			}
-			if err := s.jobRound(ctx, namespace, n, hangs, proxy, metrics, figures); err != nil {
+			if err := b.round(ctx, n, hangs, figures); err != nil {
 				return err
 			}
 			s.logf("round %d of %d, %d jobs, hanging %t: %s", round, rounds, n, hangs, figures.last())
@@ -87,49 +84,55 @@ func (f *jobFigures) last() string {
 	return fmt.Sprintf("%.0f jobs per minute, p99 of a reconcile %.1f ms, of the wait for it %.1f ms, %.1f writes per RayJob", end(f.perMinute), end(f.reconcile), end(f.queue), end(f.own))
 }
 
-func (s *session) jobRound(ctx context.Context, namespace string, jobs int, hangs bool, proxy *countingProxy, metrics string, f *jobFigures) error {
+// jobRounds are the rounds of RayJobs in a namespace.
+type jobRounds struct {
+	*session
+	namespace string
+	// proxy counts the requests of the operator, and metrics is the URL of its metrics.
+	proxy   *countingProxy
+	metrics string
+}
+
+// round runs jobs, every fourth with a dashboard that hangs if hangs is set, and adds the figures.
+func (s *jobRounds) round(ctx context.Context, jobs int, hangs bool, f *jobFigures) error {
 	ctx, cancel := context.WithTimeout(ctx, jobsLimit)
 	defer cancel()
 	var objects []client.Object
 	for i := range jobs {
-		objects = append(objects, benchJob(namespace, i, hangs && i%4 == 3))
+		objects = append(objects, benchJob(s.namespace, i, hangs && i%4 == 3))
 	}
-	wait, err := s.whenReady(ctx, &rayv1.RayJobList{}, namespace, len(objects), jobEnded)
+	wait, err := s.whenReady(ctx, &rayv1.RayJobList{}, s.namespace, len(objects), jobEnded)
 	if err != nil {
 		return err
 	}
-	before, err := histograms(ctx, metrics)
+	before, err := histograms(ctx, s.metrics)
 	if err != nil {
 		return err
 	}
-	proxy.reset()
-	begin := time.Now()
-	if err := s.create(ctx, objects); err != nil {
+	s.proxy.reset()
+	seconds, err := s.createAndWait(ctx, objects, wait)
+	if err != nil {
 		return err
 	}
-	if err := wait(); err != nil {
-		return err
-	}
-	seconds := time.Since(begin).Seconds()
-	after, err := histograms(ctx, metrics)
+	after, err := histograms(ctx, s.metrics)
 	if err != nil {
 		return err
 	}
 	if after.reconcile == nil || after.queue == nil {
 		return errors.New("reading metrics: there are none about reconciles of RayJobs")
 	}
-	if err := s.checkJobs(ctx, namespace); err != nil {
+	if err := s.checkJobs(ctx, s.namespace); err != nil {
 		return err
 	}
 	if err := pause(ctx, eventsSettle); err != nil {
 		return err
 	}
-	counts := proxy.reset()
+	counts := s.proxy.reset()
 	f.perMinute = append(f.perMinute, float64(jobs)/seconds*60)
 	f.reconcile = append(f.reconcile, 1000*quantile(0.99, before.reconcile, after.reconcile))
 	f.queue = append(f.queue, 1000*quantile(0.99, before.queue, after.queue))
 	f.count(counts, jobs)
-	return s.clearJobs(ctx, namespace)
+	return s.clearJobs(ctx, s.namespace)
 }
 
 // count adds the writes of a round.
@@ -212,18 +215,18 @@ func (s *session) clearJobs(ctx context.Context, namespace string) error {
 
 func (s *session) reportJobs(with, without jobFigures) {
 	n, slow := s.opts.Jobs, s.opts.Jobs/4
-	s.report.Add(s.name, fmt.Sprintf("%d RayJobs at once, jobs per minute", n), "", without.perMinute, nil, nil)
-	s.report.Add(s.name, fmt.Sprintf("the same, %d of them with dashboards that hang for %s first", slow, hangsFor), "", with.perMinute, nil, nil)
-	s.report.Add(s.name, "p99 of a reconcile with the hanging ones; direct is without them", "ms", with.reconcile, without.reconcile, ratioAtMost(1.5))
-	s.report.Add(s.name, "p99 of the wait for a reconcile with the hanging ones; direct is without them", "ms", with.queue, without.queue, ratioAtMost(1.5))
-	s.report.Add(s.name, "API writes to the RayJob itself, per job", "", without.own, nil, atMost(8))
-	s.report.Add(s.name, "API writes per job, children, status of clusters and events included", "", without.all, nil, nil)
+	s.add(fmt.Sprintf("%d RayJobs at once, jobs per minute", n), "", without.perMinute, nil, nil)
+	s.add(fmt.Sprintf("the same, %d of them with dashboards that hang for %s first", slow, hangsFor), "", with.perMinute, nil, nil)
+	s.add("p99 of a reconcile with the hanging ones; direct is without them", "ms", with.reconcile, without.reconcile, ratioAtMost(1.5))
+	s.add("p99 of the wait for a reconcile with the hanging ones; direct is without them", "ms", with.queue, without.queue, ratioAtMost(1.5))
+	s.add("API writes to the RayJob itself, per job", "", without.own, nil, atMost(8))
+	s.add("API writes per job, children, status of clusters and events included", "", without.all, nil, nil)
 	means := map[request]int{}
 	for q, list := range without.verbs {
 		means[q] = int(math.Round(1000 * median(list)))
 	}
 	for _, q := range sorted(means) {
-		s.report.Add(s.name, "  of these "+q.verb+" "+q.resource, "", without.verbs[q], nil, nil)
+		s.add("  of these "+q.verb+" "+q.resource, "", without.verbs[q], nil, nil)
 	}
 }
 

@@ -137,12 +137,12 @@ func (s *session) reportAccount(a account, counts map[audited]int) {
 	for _, need := range a.necessary {
 		required += need.n
 	}
-	s.report.Add(s.name, a.what+": requests of the operator to the API server; direct is necessary", "", per(t.operator), []float64{required}, atMost(a.limit))
-	s.report.Add(s.name, "  requests of the operator to Ray", "", per(t.ray), nil, nil)
-	s.report.Add(s.name, "  requests of all clients but the benchmark", "", per(t.all), nil, nil)
-	s.report.Add(s.name, "  GETs of the operator that answer 404", "", per(t.notFound), nil, atMost(0))
-	s.report.Add(s.name, "  conflicts of the operator", "", per(t.conflicts), nil, atMost(0))
-	s.report.Add(s.name, "  LISTs and WATCHes of the operator", "", per(t.lists), nil, atMost(watchesRenewed))
+	s.add(a.what+": requests of the operator to the API server; direct is necessary", "", per(t.operator), []float64{required}, atMost(a.limit))
+	s.add("  requests of the operator to Ray", "", per(t.ray), nil, nil)
+	s.add("  requests of all clients but the benchmark", "", per(t.all), nil, nil)
+	s.add("  GETs of the operator that answer 404", "", per(t.notFound), nil, atMost(0))
+	s.add("  conflicts of the operator", "", per(t.conflicts), nil, atMost(0))
+	s.add("  LISTs and WATCHes of the operator", "", per(t.lists), nil, atMost(watchesRenewed))
 	s.reportRequests(a, counts)
 }
 
@@ -182,12 +182,12 @@ func (s *session) reportRequests(a account, counts map[audited]int) {
 	per := func(n int) []float64 { return []float64{float64(n) / ledgerObjects} }
 	for _, need := range a.necessary {
 		q := audited{client: operatorClient, request: need.request}
-		s.report.Add(s.name, "  "+q.text(), "", per(left[q]), []float64{need.n}, nil)
+		s.add("  "+q.text(), "", per(left[q]), []float64{need.n}, nil)
 		s.report.Rows[len(s.report.Rows)-1].Note = need.reason
 		delete(left, q)
 	}
 	for _, q := range sortedAudited(left) {
-		s.report.Add(s.name, "  "+q.text(), "", per(left[q]), nil, nil)
+		s.add("  "+q.text(), "", per(left[q]), nil, nil)
 	}
 }
 

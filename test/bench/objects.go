@@ -51,6 +51,18 @@ func (s *session) whenReady(ctx context.Context, list client.ObjectList, namespa
 	return func() error { return <-result }, nil
 }
 
+// createAndWait creates objects, waits for what is to follow, and returns the seconds that this took.
+func (s *session) createAndWait(ctx context.Context, objects []client.Object, wait func() error) (float64, error) {
+	begin := time.Now()
+	if err := s.create(ctx, objects); err != nil {
+		return 0, err
+	}
+	if err := wait(); err != nil {
+		return 0, err
+	}
+	return time.Since(begin).Seconds(), nil
+}
+
 // watching is the state of a watch that starts with the existing objects.
 type watching struct {
 	session   *session
@@ -96,9 +108,13 @@ func (w *watching) until(ctx context.Context, want int, ready func(client.Object
 			notReady[obj.GetUID()] = true
 		}
 	}
-	for _, obj := range w.objects {
-		note(obj)
+	noteAll := func() {
+		clear(notReady)
+		for _, obj := range w.objects {
+			note(obj)
+		}
 	}
+	noteAll()
 	for len(notReady) > 0 || len(w.objects) != want {
 		select {
 		case <-ctx.Done():
@@ -112,10 +128,7 @@ func (w *watching) until(ctx context.Context, want int, ready func(client.Object
 				if err := w.start(ctx); err != nil {
 					return err
 				}
-				clear(notReady)
-				for _, obj := range w.objects {
-					note(obj)
-				}
+				noteAll()
 			case event.Type == watch.Deleted:
 				delete(w.objects, obj.GetUID())
 				delete(notReady, obj.GetUID())

@@ -45,8 +45,8 @@ func scale(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	s.report.Add(s.name, fmt.Sprintf("one RayCluster from 1 to %d workers", s.opts.Workers), "s", operated, direct, nil)
-	s.report.Add(s.name, "CPU of the operator meanwhile", "s", cpu, nil, atMost(2.5))
+	s.add(fmt.Sprintf("one RayCluster from 1 to %d workers", s.opts.Workers), "s", operated, direct, nil)
+	s.add("CPU of the operator meanwhile", "s", cpu, nil, atMost(2.5))
 	return nil
 }
 

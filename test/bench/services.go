@@ -43,11 +43,7 @@ func services(ctx context.Context, s *session) error {
 	defer proxy.close()
 	questions := &questions{}
 	proxy.note = questions.note
-	kubeconfig, err := s.writeKubeconfig(proxy.url())
-	if err != nil {
-		return err
-	}
-	if _, err := s.startOperator(ctx, kubeconfig, "--use-kubernetes-proxy"); err != nil {
+	if _, err := s.startOperatorBehind(ctx, proxy, "--use-kubernetes-proxy"); err != nil {
 		return err
 	}
 	if err := s.lostRequests(ctx, namespace, questions); err != nil {
@@ -173,7 +169,7 @@ func (s *session) lostRequests(ctx context.Context, namespace string, q *questio
 func (s *session) reportLost(e event, tallies map[string]tally) {
 	all := total(tallies)
 	one := func(n int) []float64 { return []float64{float64(n)} }
-	s.report.Add(s.name, fmt.Sprintf("%s: requests lost of %d", e.what, all.sent), "", one(all.lost), nil, e.aim)
+	s.add(fmt.Sprintf("%s: requests lost of %d", e.what, all.sent), "", one(all.lost), nil, e.aim)
 	if !e.byLabel {
 		return
 	}
@@ -183,7 +179,7 @@ func (s *session) reportLost(e event, tallies map[string]tally) {
 	}
 	slices.Sort(labels)
 	for _, label := range labels {
-		s.report.Add(s.name, fmt.Sprintf("  new cluster at %s: requests lost of %d", label, tallies[label].sent), "", one(tallies[label].lost), nil, nil)
+		s.add(fmt.Sprintf("  new cluster at %s: requests lost of %d", label, tallies[label].sent), "", one(tallies[label].lost), nil, nil)
 	}
 }
 
@@ -303,13 +299,7 @@ func (s *session) lose(ctx context.Context, rs *rayv1.RayService, kind rayv1.Ray
 	if err := pause(ctx, 2*time.Second); err != nil {
 		return err
 	}
-	if kill { // the simulated node kills the processes of a Pod with this annotation
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"raygate.io/sim-exit-code":"137"}}}`))
-		err = s.client.Patch(ctx, lost, patch)
-	} else {
-		err = s.client.Delete(ctx, lost)
-	}
-	if err != nil {
+	if err := s.end(ctx, lost, kill); err != nil {
 		return fmt.Errorf("ending Pod %s: %w", lost.Name, err)
 	}
 	return s.eventually(ctx, "another Pod for "+lost.Name, stepLimit, func(ctx context.Context) error {
@@ -319,7 +309,7 @@ func (s *session) lose(ctx context.Context, rs *rayv1.RayService, kind rayv1.Ray
 		}
 		var names []string
 		for i := range pods {
-			if p := &pods[i]; p.UID != lost.UID && p.Status.Phase == corev1.PodRunning && (kind != rayv1.HeadNode || p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue) {
+			if p := &pods[i]; replaces(p, lost) {
 				names = append(names, p.Name)
 			}
 		}
@@ -328,4 +318,20 @@ func (s *session) lose(ctx context.Context, rs *rayv1.RayService, kind rayv1.Ray
 		}
 		return nil
 	})
+}
+
+// end deletes a Pod or kills its processes.
+func (s *session) end(ctx context.Context, p *corev1.Pod, kill bool) error {
+	if !kill {
+		return s.client.Delete(ctx, p)
+	}
+	// The simulated node kills the processes of a Pod with this annotation.
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"raygate.io/sim-exit-code":"137"}}}`))
+	return s.client.Patch(ctx, p, patch)
+}
+
+// replaces reports whether a Pod of the same kind as a lost one runs in its place. A head takes requests then.
+func replaces(p, lost *corev1.Pod) bool {
+	serves := p.Labels[rayv1.LabelNodeType] != string(rayv1.HeadNode) || p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue
+	return p.UID != lost.UID && p.Status.Phase == corev1.PodRunning && serves
 }

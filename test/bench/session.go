@@ -38,6 +38,11 @@ type session struct {
 	processes  []*process // in the order of their start
 }
 
+// add adds a row of the scenario to the report, as Report.Add.
+func (s *session) add(what, unit string, measured, direct []float64, aim *Aim) {
+	s.report.Add(Row{Scenario: s.name, What: what, Unit: unit}, measured, direct, aim)
+}
+
 // newSession starts the control plane of a scenario with two simulated nodes and the CRDs of raygate.
 func newSession(ctx context.Context, sc scenario, o Options, report *Report, logf func(string, ...any)) (_ *session, err error) {
 	dir, err := os.MkdirTemp("", "raygate-bench-")

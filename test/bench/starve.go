@@ -50,7 +50,7 @@ func starve(ctx context.Context, s *session) error {
 		s.logf("round %d of %d: alone again: %.1f s", round+1, rounds, seconds)
 	}
 	what := fmt.Sprintf("%d RayClusters of 1+%d Pods while one goes to %d workers; direct is without it", starvedClusters, smallWorkers, s.opts.BigWorkers)
-	s.report.Add(s.name, what, "s", beside, alone, ratioAtMost(2))
+	s.add(what, "s", beside, alone, ratioAtMost(2))
 	return nil
 }
 

@@ -81,9 +81,9 @@ func (a Aim) reached(r Row) bool {
 	return v <= a.limit
 }
 
-// Add appends the row of the medians of measured and direct. direct may be empty, aim nil.
-func (r *Report) Add(scenario, what, unit string, measured, direct []float64, aim *Aim) {
-	row := Row{Scenario: scenario, What: what, Unit: unit, Measured: median(measured)}
+// Add appends a row with the medians of measured and direct. direct may be empty, aim nil.
+func (r *Report) Add(row Row, measured, direct []float64, aim *Aim) {
+	row.Measured = median(measured)
 	if len(direct) > 0 {
 		row.Direct = new(median(direct))
 		if *row.Direct > 0 {
@@ -91,7 +91,7 @@ func (r *Report) Add(scenario, what, unit string, measured, direct []float64, ai
 		}
 	}
 	if aim != nil {
-		row.Aim, row.Verdict = aim.text(unit), "missed"
+		row.Aim, row.Verdict = aim.text(row.Unit), "missed"
 		if aim.reached(row) {
 			row.Verdict = "reached"
 		}

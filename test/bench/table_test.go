@@ -38,7 +38,7 @@ func TestReportAdd(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var r Report
-			r.Add("", "", tc.unit, tc.measured, tc.direct, tc.aim)
+			r.Add(Row{Unit: tc.unit}, tc.measured, tc.direct, tc.aim)
 			if diff := cmp.Diff([]Row{tc.want}, r.Rows); diff != "" {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}

@@ -99,8 +99,8 @@ func (s *session) writesToWatchers(ctx context.Context, ends *ends) error {
 	}
 	for _, p := range []int{50, 99} {
 		direct := []float64{percentile(ms[0], p)}
-		s.report.Add(s.name, fmt.Sprintf("write to REST watcher, p%d", p), "ms", []float64{percentile(ms[1], p)}, direct, nil)
-		s.report.Add(s.name, fmt.Sprintf("write to gRPC watcher, p%d", p), "ms", []float64{percentile(ms[2], p)}, direct, nil)
+		s.add(fmt.Sprintf("write to REST watcher, p%d", p), "ms", []float64{percentile(ms[1], p)}, direct, nil)
+		s.add(fmt.Sprintf("write to gRPC watcher, p%d", p), "ms", []float64{percentile(ms[2], p)}, direct, nil)
 	}
 	return nil
 }
@@ -163,7 +163,8 @@ func (s *session) manyWatchers(ctx context.Context, ends *ends) error {
 	s.logf("comparing the CPU of events to %d watchers", watchers)
 	at := target{"bench-100", clusterName(0, 11)}
 	request := &raygatev2.WatchClustersRequest{Namespace: at.namespace, SkipInitial: true}
-	event, gateway, err := eventsTo(ctx, ends.process, ends.grpcAddress, ends.grpcOptions, request, func(n int) error { return s.change(ctx, at, n) })
+	of := audience{ends.process, ends.grpcAddress, ends.grpcOptions, request}
+	event, gateway, err := of.eventsTo(ctx, func(n int) error { return s.change(ctx, at, n) })
 	if err != nil {
 		return fmt.Errorf("the gateway: %w", err)
 	}
@@ -177,13 +178,14 @@ func (s *session) manyWatchers(ctx context.Context, ends *ends) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	_, direct, err := eventsTo(ctx, bare.process, bare.address, ends.grpcOptions, request, func(int) error {
+	of.process, of.address = bare.process, bare.address
+	_, direct, err := of.eventsTo(ctx, func(int) error {
 		return conn.Invoke(ctx, bareEmit, &raygatev2.GetClusterRequest{}, &raygatev2.GetClusterResponse{})
 	})
 	if err != nil {
 		return fmt.Errorf("the bare server: %w", err)
 	}
-	s.report.Add(s.name, fmt.Sprintf("CPU of an event to %d watchers; direct is a bare grpc-go server", watchers), "ms", gateway, direct, ratioAtMost(1.5))
+	s.add(fmt.Sprintf("CPU of an event to %d watchers; direct is a bare grpc-go server", watchers), "ms", gateway, direct, ratioAtMost(1.5))
 	return nil
 }
 
@@ -199,9 +201,17 @@ func (r raw) Unmarshal(data mem.BufferSlice, v any) error {
 	return r.grpcCodec.Unmarshal(data, v)
 }
 
+// audience are the watchers of one process.
+type audience struct {
+	process *process
+	address string
+	options []grpc.DialOption
+	request *raygatev2.WatchClustersRequest
+}
+
 // eventsTo opens the watchers and sends events one by one, each when the one before has come to all. It returns the bytes of the last one and the
 // milliseconds of CPU that each took in the process.
-func eventsTo(ctx context.Context, p *process, address string, options []grpc.DialOption, request *raygatev2.WatchClustersRequest, send func(n int) error) (event []byte, ms []float64, err error) {
+func (a audience) eventsTo(ctx context.Context, send func(n int) error) (event []byte, ms []float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
@@ -211,45 +221,47 @@ func eventsTo(ctx context.Context, p *process, address string, options []grpc.Di
 	}()
 	began, got := make(chan []byte, watchers), make(chan []byte, watchers)
 	for range watcherConnections {
-		conn, err := grpc.NewClient(address, append(options, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{})))...)
+		conn, err := grpc.NewClient(a.address, append(a.options, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{})))...)
 		if err != nil {
 			return nil, nil, err
 		}
 		defer func() { _ = conn.Close() }()
 		for range watchers / watcherConnections {
-			g.Go(func() error { return receive(ctx, conn, request, began, got) })
+			g.Go(func() error { return receive(ctx, conn, a.request, began, got) })
 		}
 	}
-	collect := func(from <-chan []byte) (last []byte, err error) {
-		for range watchers {
-			select {
-			case last = <-from:
-			case <-ctx.Done():
-				return nil, errors.Join(ctx.Err(), g.Wait())
-			}
-		}
-		return last, nil
-	}
-	if _, err := collect(began); err != nil {
+	if _, err := collect(ctx, g, began); err != nil {
 		return nil, nil, err
 	}
 	const warmUp = 5
 	var before float64
 	for n := range warmUp + watcherEvents {
 		if n == warmUp {
-			if before, err = p.cpu(); err != nil {
+			if before, err = a.process.cpu(); err != nil {
 				return nil, nil, err
 			}
 		}
 		if err := send(n); err != nil {
 			return nil, nil, err
 		}
-		if event, err = collect(got); err != nil {
+		if event, err = collect(ctx, g, got); err != nil {
 			return nil, nil, err
 		}
 	}
-	after, err := p.cpu()
+	after, err := a.process.cpu()
 	return event, []float64{(after - before) / watcherEvents * 1000}, err
+}
+
+// collect takes one message of each watcher, and returns the last. It fails with the watchers.
+func collect(ctx context.Context, g *errgroup.Group, from <-chan []byte) (last []byte, err error) {
+	for range watchers {
+		select {
+		case last = <-from:
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), g.Wait())
+		}
+	}
+	return last, nil
 }
 
 // receive sends the first message of a stream to began, and all others to got.

@@ -67,7 +67,7 @@ func webhookdelay(ctx context.Context, s *session) error {
 		}
 	}
 	what := fmt.Sprintf("one RayCluster from 1 to %d workers, %d ms of admission each; direct is serial", webhookWorkers, webhookDelay.Milliseconds())
-	s.report.Add(s.name, what, "s", operated, serial, ratioAtMost(0.333))
+	s.add(what, "s", operated, serial, ratioAtMost(0.333))
 	return nil
 }
 

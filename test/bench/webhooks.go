@@ -73,7 +73,7 @@ func webhooks(ctx context.Context, s *session) error {
 	}
 	for _, p := range []int{50, 99} {
 		what := fmt.Sprintf("create with the webhook, %d writers, p%d", webhookWriters, p)
-		s.report.Add(s.name, what, "ms", []float64{percentile(checked, p)}, []float64{percentile(unchecked, p)}, nil)
+		s.add(what, "ms", []float64{percentile(checked, p)}, []float64{percentile(unchecked, p)}, nil)
 	}
 	return nil
 }

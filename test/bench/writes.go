@@ -27,11 +27,7 @@ func writes(ctx context.Context, s *session) error {
 		return err
 	}
 	defer proxy.close()
-	kubeconfig, err := s.writeKubeconfig(proxy.url())
-	if err != nil {
-		return err
-	}
-	operator, err := s.startOperator(ctx, kubeconfig)
+	operator, err := s.startOperatorBehind(ctx, proxy)
 	if err != nil {
 		return err
 	}
@@ -54,10 +50,7 @@ func writes(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := s.create(ctx, objects); err != nil {
-		return err
-	}
-	if err := wait(); err != nil {
+	if _, err := s.createAndWait(ctx, objects, wait); err != nil {
 		return err
 	}
 	if err := pause(ctx, eventsSettle); err != nil {
@@ -84,12 +77,12 @@ func (s *session) reportWrites(counts map[request]int) error {
 		return fmt.Errorf("counted %d writes for %d clusters, but their Pods and Services alone take %d", all, countedClusters, needed)
 	}
 	perCluster := func(n int) []float64 { return []float64{float64(n) / countedClusters} }
-	s.report.Add(s.name, fmt.Sprintf("API writes per RayCluster of 1+%d Pods", smallWorkers), "", perCluster(all), perCluster(countedClusters*(1+smallWorkers+1)), atMost(8))
+	s.add(fmt.Sprintf("API writes per RayCluster of 1+%d Pods", smallWorkers), "", perCluster(all), perCluster(countedClusters*(1+smallWorkers+1)), atMost(8))
 	for _, q := range sorted(counts) {
 		if q.isWrite() {
-			s.report.Add(s.name, "  of these "+q.verb+" "+q.resource, "", perCluster(counts[q]), nil, nil)
+			s.add("  of these "+q.verb+" "+q.resource, "", perCluster(counts[q]), nil, nil)
 		}
 	}
-	s.report.Add(s.name, "API gets and lists per RayCluster", "", perCluster(reads), nil, nil)
+	s.add("API gets and lists per RayCluster", "", perCluster(reads), nil, nil)
 	return nil
 }

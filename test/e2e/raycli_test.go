@@ -23,11 +23,11 @@ func TestRayJobSDK(t *testing.T) {
 	reader := raycli.Caller(t, product.env.Config, ns, "reader", "get")
 	stranger := raycli.Caller(t, product.env.Config, namespace(t), "stranger", "get", "create", "update", "delete")
 	for method, path := range map[string]string{"POST": "/api/jobs/", "PUT": "/api/packages/gcs/_ray_pkg_0.zip", "DELETE": "/api/jobs/long"} {
-		raycli.Refused(t, address, reader, authority, http.StatusForbidden, method, path)
+		raycli.NewSDK(t, address, reader, authority).Refused(http.StatusForbidden, method, path)
 	}
-	raycli.Refused(t, address, stranger, authority, http.StatusForbidden, "GET", "/api/jobs/")
-	raycli.Refused(t, address, "", authority, http.StatusUnauthorized, "GET", "/api/version")
-	raycli.Refused(t, address, "wrong", authority, http.StatusUnauthorized, "GET", "/api/version")
+	raycli.NewSDK(t, address, stranger, authority).Refused(http.StatusForbidden, "GET", "/api/jobs/")
+	raycli.NewSDK(t, address, "", authority).Refused(http.StatusUnauthorized, "GET", "/api/version")
+	raycli.NewSDK(t, address, "wrong", authority).Refused(http.StatusUnauthorized, "GET", "/api/version")
 
 	t.Run("command line of Ray", func(t *testing.T) {
 		raycli.Use(t, raycli.Find(t, true), address, user, authority)

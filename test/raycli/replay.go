@@ -22,19 +22,19 @@ import (
 // settle bounds every wait.
 const settle = 3 * time.Minute
 
-// sdk makes requests as Ray's job SDK does: with the unchanged path after the address, the headers of RAY_JOB_HEADERS, and the headers of
+// SDK makes requests as Ray's job SDK does: with the unchanged path after the address, the headers of RAY_JOB_HEADERS, and the headers of
 // Python's requests.
-type sdk struct {
+type SDK struct {
 	t       *testing.T
 	address string
 	token   string
 	client  *http.Client
 }
 
-// newSDK trusts the certificates of a file; an empty name means a gateway without TLS.
-func newSDK(t *testing.T, address, token, authority string) sdk {
+// NewSDK returns an SDK that sends a token, and none if it is empty. It trusts the certificates of a file; an empty name means a gateway without TLS.
+func NewSDK(t *testing.T, address, token, authority string) SDK {
 	t.Helper()
-	s := sdk{t, address, token, http.DefaultClient}
+	s := SDK{t, address, token, http.DefaultClient}
 	if authority == "" {
 		return s
 	}
@@ -48,7 +48,7 @@ func newSDK(t *testing.T, address, token, authority string) sdk {
 	return s
 }
 
-func (s sdk) send(method, path, contentType string, body []byte) (code int, answer []byte) {
+func (s SDK) send(method, path, contentType string, body []byte) (code int, answer []byte) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), settle)
 	defer cancel()
@@ -75,7 +75,7 @@ func (s sdk) send(method, path, contentType string, body []byte) (code int, answ
 }
 
 // want sends a request, demands a code, and decodes the answer if there is something to decode it into.
-func (s sdk) want(code int, method, path string, body, into any) {
+func (s SDK) want(code int, method, path string, body, into any) {
 	s.t.Helper()
 	var data []byte
 	contentType := ""
@@ -102,7 +102,7 @@ func (s sdk) want(code int, method, path string, body, into any) {
 }
 
 // checkVersion makes the first call of the SDK. It reads ray_version, and the version of the API, which is text.
-func (s sdk) checkVersion() {
+func (s SDK) checkVersion() {
 	s.t.Helper()
 	var answer struct {
 		Version    string `json:"version"`
@@ -122,7 +122,7 @@ type job struct {
 // Replay makes the requests of `ray job submit` with a working directory, `logs --follow`, `status`, `list`, `stop` and `delete`.
 func Replay(t *testing.T, address, token, authority string) {
 	t.Helper()
-	s := newSDK(t, address, token, authority)
+	s := NewSDK(t, address, token, authority)
 	s.checkVersion()
 	s.checkVersion()
 	s.upload("_ray_pkg_00112233445566.zip", map[string]string{"data.txt": "from the working directory\n"})
@@ -154,7 +154,7 @@ func Replay(t *testing.T, address, token, authority string) {
 }
 
 // upload sends a package that is not there yet. The body has no Content-Type, as data of Python's requests.
-func (s sdk) upload(name string, files map[string]string) {
+func (s SDK) upload(name string, files map[string]string) {
 	s.t.Helper()
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
@@ -177,7 +177,7 @@ func (s sdk) upload(name string, files map[string]string) {
 }
 
 // tail follows a log to its end, by a WebSocket.
-func (s sdk) tail(id string) string {
+func (s SDK) tail(id string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), settle)
 	defer cancel()
@@ -199,7 +199,7 @@ func (s sdk) tail(id string) string {
 	}
 }
 
-func (s sdk) await(id, status string) {
+func (s SDK) await(id, status string) {
 	s.t.Helper()
 	err := errors.New("not asked")
 	for deadline := time.Now().Add(settle); err != nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
@@ -214,12 +214,12 @@ func (s sdk) await(id, status string) {
 	}
 }
 
-// Refused requires that a caller is refused with this code, before a request to a dashboard, and with a text that has the reason.
-func Refused(t *testing.T, address, token, authority string, code int, method, path string) {
-	t.Helper()
-	got, answer := newSDK(t, address, token, authority).send(method, path, "", []byte("{}"))
+// Refused requires that the caller is refused with this code, before a request to a dashboard, and with a text that has the reason.
+func (s SDK) Refused(code int, method, path string) {
+	s.t.Helper()
+	got, answer := s.send(method, path, "", []byte("{}"))
 	var status struct{ Message string }
 	if err := json.Unmarshal(answer, &status); got != code || err != nil || status.Message == "" {
-		t.Errorf("%s %s: HTTP %d, want %d and a message: %s", method, path, got, code, answer)
+		s.t.Errorf("%s %s: HTTP %d, want %d and a message: %s", method, path, got, code, answer)
 	}
 }

@@ -352,7 +352,7 @@ func TestTailFollows(t *testing.T) {
 func TestFrames(t *testing.T) {
 	var got []string
 	f := frames{write: func(s string) error { got = append(got, s); return nil }}
-	if err := f.add([]byte(strings.Repeat("x\n", 25))); err != nil {
+	if _, err := f.Write([]byte(strings.Repeat("x\n", 25))); err != nil {
 		t.Fatal(err)
 	}
 	_ = f.flush(false)
@@ -360,15 +360,15 @@ func TestFrames(t *testing.T) {
 		t.Errorf("frames of lines: %q", got)
 	}
 	got = nil
-	_ = f.add([]byte("a\xe2\x82"))
+	_, _ = f.Write([]byte("a\xe2\x82"))
 	_ = f.flush(false)
-	_ = f.add([]byte("\xacb"))
+	_, _ = f.Write([]byte("\xacb"))
 	_ = f.flush(false)
 	if strings.Join(got, "|") != "a|€b" {
 		t.Errorf("a character was cut: %q", got)
 	}
 	got = nil
-	_ = f.add(bytes.Repeat([]byte("y"), 3*frameBytes))
+	_, _ = f.Write(bytes.Repeat([]byte("y"), 3*frameBytes))
 	_ = f.flush(true)
 	if len(got) < 3 || len(strings.Join(got, "")) != 3*frameBytes {
 		t.Errorf("%d frames of a long line", len(got))

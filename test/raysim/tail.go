@@ -54,34 +54,14 @@ func (c *Cluster) tail(w http.ResponseWriter, r *http.Request) {
 
 // send returns nil when the job has ended and all of its log is sent.
 func (c *Cluster) send(ctx context.Context, ws *websocket.Conn, j *job) error {
-	var log *os.File
-	defer func() {
-		if log != nil {
-			_ = log.Close()
-		}
-	}()
-	f := frames{write: func(text string) error { return ws.Write(ctx, websocket.MessageText, []byte(text)) }}
-	buf := make([]byte, 32<<10)
+	log := growing{path: j.logPath()}
+	defer log.close()
+	f := &frames{write: func(text string) error { return ws.Write(ctx, websocket.MessageText, []byte(text)) }}
 	for {
 		// Read the state before the log, so that output before the end is always read.
 		ended := j.snapshot().Status.Terminal()
-		if log == nil {
-			var err error
-			if log, err = os.Open(j.logPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		for log != nil {
-			n, err := log.Read(buf)
-			if werr := f.add(buf[:n]); werr != nil {
-				return werr
-			}
-			if errors.Is(err, io.EOF) || n == 0 {
-				break
-			}
-			if err != nil {
-				return err
-			}
+		if err := log.copyTo(f); err != nil {
+			return err
 		}
 		if ended {
 			return f.flush(true)
@@ -97,6 +77,33 @@ func (c *Cluster) send(ctx context.Context, ws *websocket.Conn, j *job) error {
 	}
 }
 
+// growing is a file that others append to. It need not exist yet.
+type growing struct {
+	path string
+	file *os.File
+}
+
+// copyTo writes what was appended since the last call.
+func (g *growing) copyTo(w io.Writer) (err error) {
+	if g.file == nil {
+		g.file, err = os.Open(g.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(w, g.file)
+	return err
+}
+
+func (g *growing) close() {
+	if g.file != nil {
+		_ = g.file.Close()
+	}
+}
+
 // frames cuts a log into text frames. A character of several bytes stays whole.
 type frames struct {
 	write func(string) error
@@ -104,19 +111,20 @@ type frames struct {
 	lines int
 }
 
-func (f *frames) add(data []byte) error {
-	for _, b := range data {
+// Write implements io.Writer.
+func (f *frames) Write(data []byte) (int, error) {
+	for i, b := range data {
 		f.buf = append(f.buf, b)
 		if b == '\n' {
 			f.lines++
 		}
 		if f.lines == frameLines || len(f.buf) > frameBytes && utf8.RuneStart(b) && b < utf8.RuneSelf {
 			if err := f.flush(true); err != nil {
-				return err
+				return i, err
 			}
 		}
 	}
-	return nil
+	return len(data), nil
 }
 
 // flush sends the buffered text. Unless all is true, it keeps an incomplete character at the end.

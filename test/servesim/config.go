@@ -101,20 +101,12 @@ func decode(body []byte) (config, error) {
 // newApplication sets the fields that depend on the text: absent ones, as distinguished from null, and the parts that are kept unchanged.
 func newApplication(text []byte) (application, error) {
 	var a application
-	for _, into := range []any{&a, &a.raw} {
-		if err := strict.UnmarshalCaseSensitivePreserveInts(text, into); err != nil {
-			return a, err
-		}
+	err := decodeInto(text, &a, &a.raw)
+	if err != nil {
+		return a, err
 	}
-	switch prefix, given := a.raw["route_prefix"]; prefix := prefix.(type) {
-	case nil:
-		if !given {
-			a.route = new(defaultRoute)
-		}
-	case string:
-		a.route = &prefix
-	default:
-		return a, errors.New("route_prefix: must be a string or null")
+	if a.route, err = routeOf(a.raw); err != nil {
+		return a, err
 	}
 	if a.Name == nil {
 		a.Name = new("default")
@@ -133,20 +125,51 @@ func newApplication(text []byte) (application, error) {
 		a.Texts = []json.RawMessage{slices.Concat([]byte(`{"name":`), name, []byte("}"))}
 	}
 	for i, text := range a.Texts {
-		d := deployment{required: map[string]any{"CPU": 1}}
-		for _, into := range []any{&d, &d.raw} {
-			if err := strict.UnmarshalCaseSensitivePreserveInts(text, into); err != nil {
-				return a, fmt.Errorf("deployments[%d]: %w", i, err)
-			}
-		}
-		for option, resource := range map[string]string{"num_cpus": "CPU", "num_gpus": "GPU"} {
-			if v, ok := d.RayActorOptions[option]; ok {
-				d.required[resource] = v
-			}
+		d, err := newDeployment(text)
+		if err != nil {
+			return a, fmt.Errorf("deployments[%d]: %w", i, err)
 		}
 		a.deployments = append(a.deployments, d)
 	}
 	return a, nil
+}
+
+// decodeInto decodes a text into each of the values.
+func decodeInto(text []byte, values ...any) error {
+	for _, v := range values {
+		if err := strict.UnmarshalCaseSensitivePreserveInts(text, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// routeOf is the route of an application; nil if it has none on purpose.
+func routeOf(raw map[string]any) (*string, error) {
+	switch prefix, given := raw["route_prefix"]; prefix := prefix.(type) {
+	case nil:
+		if given {
+			return nil, nil
+		}
+		return new(defaultRoute), nil
+	case string:
+		return &prefix, nil
+	}
+	return nil, errors.New("route_prefix: must be a string or null")
+}
+
+// newDeployment adds the resources that each replica needs.
+func newDeployment(text []byte) (deployment, error) {
+	d := deployment{required: map[string]any{"CPU": 1}}
+	if err := decodeInto(text, &d, &d.raw); err != nil {
+		return d, err
+	}
+	for option, resource := range map[string]string{"num_cpus": "CPU", "num_gpus": "GPU"} {
+		if v, ok := d.RayActorOptions[option]; ok {
+			d.required[resource] = v
+		}
+	}
+	return d, nil
 }
 
 // errors are the rules of Ray's schema.
@@ -226,20 +249,7 @@ func (d *deployment) errors() []error {
 	if d.Name == "" {
 		say("name: field required")
 	}
-	switch n := d.NumReplicas.(type) {
-	case nil:
-	case int64:
-		if n < 1 {
-			say("num_replicas: must be positive")
-		}
-		if d.Autoscaling != nil {
-			say("num_replicas: must not be a number together with autoscaling_config")
-		}
-	default:
-		if n != "auto" {
-			say("num_replicas: must be an integer or auto")
-		}
-	}
+	errs = append(errs, d.replicaErrors()...)
 	for name, v := range map[string]*float64{
 		"max_ongoing_requests": d.MaxOngoing, "health_check_period_s": d.HealthPeriod, "health_check_timeout_s": d.HealthTimeout,
 	} {
@@ -252,6 +262,24 @@ func (d *deployment) errors() []error {
 	}
 	if d.MaxPerNode != nil && d.PlacementBundles != nil {
 		say("max_replicas_per_node: must not be set together with placement groups")
+	}
+	return errs
+}
+
+// replicaErrors are the rules about num_replicas.
+func (d *deployment) replicaErrors() (errs []error) {
+	n, number := d.NumReplicas.(int64)
+	switch {
+	case d.NumReplicas == nil, d.NumReplicas == "auto":
+		return nil
+	case !number:
+		return []error{errors.New("num_replicas: must be an integer or auto")}
+	}
+	if n < 1 {
+		errs = append(errs, errors.New("num_replicas: must be positive"))
+	}
+	if d.Autoscaling != nil {
+		errs = append(errs, errors.New("num_replicas: must not be a number together with autoscaling_config"))
 	}
 	return errs
 }

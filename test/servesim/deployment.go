@@ -154,10 +154,11 @@ func (d *running) derive(p *pass, a *app, lost bool) {
 	stopping := slices.ContainsFunc(d.replicas, func(r *replica) bool { return !r.stopping.IsZero() })
 	set := func(state, trigger, message string) { d.state, d.trigger, d.message = state, trigger, message }
 	all := d.ready(p) >= d.target
+	fails := func(how string) bool { return d.target > 0 && a.config.fails(how) }
 	switch {
-	case a.config.fails(failReplica) && d.target > 0:
+	case fails(failReplica):
 		set(deploymentFailed, triggerStartupFailed, "The deployment failed to start 3 times in a row.")
-	case a.config.fails(failHealth) && d.target > 0 && all:
+	case all && fails(failHealth):
 		set(deploymentUnhealthy, triggerHealthFailed, "A replica's health check failed.")
 	case all && !stopping:
 		set(deploymentHealthy, d.completed(), "")

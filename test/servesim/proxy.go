@@ -44,13 +44,19 @@ func (s *Serve) location() string {
 	return s.options.ProxyLocation
 }
 
-// placeProxies adds the required proxies and drains those that are no longer needed.
-func (s *Serve) placeProxies(p *pass) {
+// wantedProxies reports for each node whether a proxy is to run on it.
+func (s *Serve) wantedProxies(p *pass) map[string]bool {
 	wanted := map[string]bool{}
 	location := s.location()
 	for id, n := range p.nodes {
 		wanted[id] = s.started && location != disabled && (n.Head || location == everyNode && p.load[id] > 0)
 	}
+	return wanted
+}
+
+// placeProxies adds the required proxies and drains those that are no longer needed.
+func (s *Serve) placeProxies(p *pass) {
+	wanted := s.wantedProxies(p)
 	for id, have := range s.proxies {
 		if _, alive := p.nodes[id]; !alive {
 			delete(s.proxies, id)
@@ -162,8 +168,8 @@ func (s *Serve) routes() map[string]string {
 	return out
 }
 
-// route finds the application with the longest prefix of whole segments, and begins the answer of one of its replicas; nil when none runs.
-func (s *Serve) route(routes map[string]string, path string) (answer object, found bool) {
+// longestPrefix is the longest prefix of a path that ends with a segment of it; empty if there is none.
+func longestPrefix(routes map[string]string, path string) string {
 	best := ""
 	for prefix := range routes {
 		whole := prefix == "/" || path == prefix || strings.HasPrefix(path, prefix+"/")
@@ -171,6 +177,12 @@ func (s *Serve) route(routes map[string]string, path string) (answer object, fou
 			best = prefix
 		}
 	}
+	return best
+}
+
+// route finds the application with the longest prefix, and begins the answer of one of its replicas; nil when none runs.
+func (s *Serve) route(routes map[string]string, path string) (answer object, found bool) {
+	best := longestPrefix(routes, path)
 	if best == "" {
 		return nil, false
 	}

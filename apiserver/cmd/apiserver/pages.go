@@ -59,6 +59,6 @@ func (p *pages) open(handle, proof, path string) (restv2.OpenPage, error) {
 	return page, nil
 }
 
-func (p *pages) serve(w http.ResponseWriter, r *http.Request, page restv2.OpenPage, base, path, proof string) error {
-	return p.dashboards.ServePage(w, r, dashboardproxy.Page{Cluster: page.Cluster, Base: base, Path: path, Proof: proof})
+func (p *pages) serve(w http.ResponseWriter, r *http.Request, page restv2.OpenPage, path string) error {
+	return p.dashboards.ServePage(w, r, dashboardproxy.Page{Cluster: page.Cluster, Base: page.Base, Path: path, Proof: page.Proof})
 }

@@ -43,11 +43,9 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	var tls serverTLS
-	if certificates != nil {
-		if tls, err = certificates.follow(background, authn.Mode(o.Authentication)); err != nil {
-			return err
-		}
+	tls, err := certificates.follow(background, authn.Mode(o.Authentication))
+	if err != nil {
+		return err
 	}
 	o.warn(log)
 	a, err := newApp(ctx, o, certificates, tls)
@@ -59,17 +57,9 @@ func run(ctx context.Context, o *Options) error {
 		return err
 	}
 	a.follow(background)
+	defer a.sendSpans(ctx)
 
-	public := a.public()
-	if a.tracing != nil {
-		public = traced(public, a.tracing)
-		defer func() {
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			_ = a.tracing.Shutdown(last) // sends the remaining spans
-		}()
-	}
-	api, metrics := rest.NewServer(public), rest.NewServer(a.metricsHandler())
+	api, metrics := rest.NewServer(a.public()), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
 	serving.Go(func() error { return a.grpc.Serve(a.edge.Listener(listeners["grpc"])) })
 	if l := listeners["http"]; l != nil && tls != nil {
@@ -100,10 +90,24 @@ func serveHTTP(name string, server *http.Server, l net.Listener) error {
 
 // public is the handler of the public port.
 func (a *app) public() http.Handler {
-	if a.console == nil {
-		return a.rest
+	h := http.Handler(a.rest)
+	if a.console != nil {
+		h = a.console.WithSession(h)
 	}
-	return a.console.WithSession(a.rest)
+	if a.tracing != nil {
+		h = traced(h, a.tracing)
+	}
+	return h
+}
+
+// sendSpans ends tracing and sends the remaining spans, also after the end of ctx.
+func (a *app) sendSpans(ctx context.Context) {
+	if a.tracing == nil {
+		return
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = a.tracing.Shutdown(last)
 }
 
 // metricsHandler serves metrics, and health for probes, which have no client certificate.

@@ -13,8 +13,12 @@ import (
 // serverTLS is the configuration of each new connection.
 type serverTLS func(*tls.ClientHelloInfo) (*tls.Config, error)
 
-// follow returns the configuration for the current content of the files, and reads changed files until ctx ends.
+// follow returns the configuration for the current content of the files, and reads changed files until ctx ends. A gateway
+// without TLS has no certificates and no configuration.
 func (c *certificates) follow(ctx context.Context, mode authn.Mode) (serverTLS, error) {
+	if c == nil {
+		return nil, nil
+	}
 	base := &tls.Config{MinVersion: tls.VersionTLS12}
 	var ca dynamiccertificates.CAContentProvider
 	switch {

@@ -26,16 +26,17 @@ func AccessLog(mutates, long func(method string) bool) Interceptor {
 		err := next(ctx)
 		log := klog.FromContext(ctx)
 		if mutates(c.Method) {
-			logCall(ctx, log.WithName("audit"), "Mutation", c, start, err)
+			log.WithName("audit").Info("Mutation", fieldsOf(ctx, c, start, err)...)
 		}
 		if log.V(2).Enabled() || c.stream == nil && !long(c.Method) && time.Since(start) > slowCall {
-			logCall(ctx, log, "Served", c, start, err)
+			log.Info("Served", fieldsOf(ctx, c, start, err)...)
 		}
 		return err
 	}
 }
 
-func logCall(ctx context.Context, log klog.Logger, message string, c *Call, start time.Time, err error) {
+// fieldsOf returns what a line about a call says, as keys and values.
+func fieldsOf(ctx context.Context, c *Call, start time.Time, err error) []any {
 	fields := []any{"method", c.Method, "code", status.Code(err).String(), "duration", time.Since(start), "requestID", RequestIDFrom(ctx)}
 	if caller := authn.CallerFrom(ctx); caller != nil {
 		fields = append(fields, "user", caller.Name(), "groups", caller.Groups())
@@ -61,7 +62,7 @@ func logCall(ctx context.Context, log klog.Logger, message string, c *Call, star
 	if err != nil {
 		fields = append(fields, "error", status.Convert(err).Message())
 	}
-	log.Info(message, fields...)
+	return fields
 }
 
 // objectName returns the name of the object of a request.

@@ -156,28 +156,36 @@ func (e *evidence) check() {
 	e.checkDeviceWarnings()
 }
 
+// subject is the object that a finding is about.
+type subject struct {
+	*evidence
+	kind, name string
+}
+
+func (e *evidence) about(kind, name string) subject { return subject{e, kind, name} }
+
 // add adds a finding. An equal finding of another object is merged into it.
-func (e *evidence) add(severity, reason, kind, name, remedy, format string, args ...any) {
+func (s subject) add(severity, reason, remedy, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	key := reason + "\x00" + strings.ReplaceAll(message, name, "")
-	if at, known := e.byText[key]; known {
-		if f := e.findings[at]; f.Object.Name != name && !strings.Contains(f.Message, "(and others)") {
+	key := reason + "\x00" + strings.ReplaceAll(message, s.name, "")
+	if at, known := s.byText[key]; known {
+		if f := s.findings[at]; f.Object.Name != s.name && !strings.Contains(f.Message, "(and others)") {
 			f.Message += " (and others)"
 		}
 		return
 	}
-	if len(e.findings) == maxFindings {
+	if len(s.findings) == maxFindings {
 		return
 	}
-	e.byText[key] = len(e.findings)
-	e.findings = append(e.findings, &raygatev2.Finding{
-		Severity: severity, Reason: reason, Message: message, Object: &raygatev2.ObjectReference{Kind: kind, Name: name}, Remedy: remedy,
+	s.byText[key] = len(s.findings)
+	s.findings = append(s.findings, &raygatev2.Finding{
+		Severity: severity, Reason: reason, Message: message, Object: &raygatev2.ObjectReference{Kind: s.kind, Name: s.name}, Remedy: remedy,
 	})
 }
 
 // addSelf adds a finding about the object itself.
 func (e *evidence) addSelf(severity, reason, remedy, format string, args ...any) {
-	e.add(severity, reason, e.item.Kind, e.item.Name, remedy, format, args...)
+	e.about(e.item.Kind, e.item.Name).add(severity, reason, remedy, format, args...)
 }
 
 func (e *evidence) addNotObserved() {
@@ -247,17 +255,18 @@ func (e *evidence) checkEvents() {
 		if kind == "Pod" && e.podIsReady(name) {
 			continue // the problem has passed
 		}
+		object := e.about(kind, name)
 		switch ev.Reason {
 		case "FailedMount", "FailedAttachVolume":
-			e.add(severityError, "VolumeMissing", kind, name, "create what the volume refers to, or remove the volume", "%s", ev.Message)
+			object.add(severityError, "VolumeMissing", "create what the volume refers to, or remove the volume", "%s", ev.Message)
 		case "Unhealthy":
-			e.add(severityWarning, "ProbeFailing", kind, name, "see the log of the container", "%s", ev.Message)
+			object.add(severityWarning, "ProbeFailing", "see the log of the container", "%s", ev.Message)
 		case "FailedScheduling": // the condition of the Pod says it better
 		case "FailedToCreateHeadPod", "FailedToCreateWorkerPod":
 			e.checkRefusal(ev)
 		default:
 			if kind == e.item.Kind && strings.HasPrefix(ev.Reason, "Failed") {
-				e.add(severityWarning, ev.Reason, kind, name, "", "%s", ev.Message)
+				object.add(severityWarning, ev.Reason, "", "%s", ev.Message)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (e *evidence) checkDashboard() {
 		return
 	}
 	if err := e.dashboard(service); err != nil {
-		e.add(severityWarning, "DashboardUnreachable", "Service", service, "see the log of the head's Ray container, and network policies", "the dashboard behind Service %s does not answer: %v", service, err)
+		e.about("Service", service).add(severityWarning, "DashboardUnreachable", "see the log of the head's Ray container, and network policies", "the dashboard behind Service %s does not answer: %v", service, err)
 	}
 }
 

@@ -66,6 +66,6 @@ func (e *evidence) checkRefusal(ev *corev1.Event) {
 		return
 	}
 	if kind := ev.InvolvedObject.Kind; kind == e.item.Kind {
-		e.add(severityWarning, reason, kind, ev.InvolvedObject.Name, remedy, "%s", ev.Message)
+		e.about(kind, ev.InvolvedObject.Name).add(severityWarning, reason, remedy, "%s", ev.Message)
 	}
 }

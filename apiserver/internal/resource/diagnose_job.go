@@ -133,7 +133,7 @@ func (e *evidence) checkCluster(ctx context.Context, clusters *Resource, name st
 	_, found, err := clusters.diagnose(ctx, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
-		e.add(severityWarning, "ClusterMissing", clusterKind, name, "see the events of the object", "there is no RayCluster %s", name)
+		e.about(clusterKind, name).add(severityWarning, "ClusterMissing", "see the events of the object", "there is no RayCluster %s", name)
 		return nil
 	case apierrors.IsForbidden(err):
 		clusters.Warn(ctx, fmt.Sprintf("RayCluster %s is left out: %v", name, err))
@@ -142,7 +142,7 @@ func (e *evidence) checkCluster(ctx context.Context, clusters *Resource, name st
 		return err
 	}
 	for _, f := range found {
-		e.add(f.GetSeverity(), f.GetReason(), f.GetObject().GetKind(), f.GetObject().GetName(), f.GetRemedy(), "%s", f.GetMessage())
+		e.about(f.GetObject().GetKind(), f.GetObject().GetName()).add(f.GetSeverity(), f.GetReason(), f.GetRemedy(), "%s", f.GetMessage())
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (e *evidence) checkLastRun(ctx context.Context, jobs *Resource) error {
 	}
 	for _, run := range page.Items {
 		if run.At("status.jobDeploymentStatus").Str == string(rayv1.JobDeploymentStatusFailed) {
-			e.add(severityWarning, "LastRunFailed", "RayJob", run.Name, "diagnose that RayJob", "%s %s", run.At("status.reason").Str, run.At("status.message").Str)
+			e.about("RayJob", run.Name).add(severityWarning, "LastRunFailed", "diagnose that RayJob", "%s %s", run.At("status.reason").Str, run.At("status.message").Str)
 		}
 	}
 	return nil

@@ -21,20 +21,21 @@ func (e *evidence) checkPods() {
 }
 
 func (e *evidence) checkPod(p *corev1.Pod) {
+	pod := e.about("Pod", p.Name)
 	if c := conditionOf(p, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
 		reason, remedy := "Unschedulable", "ask for less, add nodes, or see taints and selectors"
 		if strings.Contains(c.Message, "persistentvolumeclaim") {
 			reason, remedy = "VolumeMissing", "create the PersistentVolumeClaim, or remove the volume"
 		}
-		e.add(severityError, reason, "Pod", p.Name, remedy, "%s", c.Message)
+		pod.add(severityError, reason, remedy, "%s", c.Message)
 	}
 	if p.Status.Phase == corev1.PodFailed && p.Status.Reason != "" {
-		e.add(severityError, p.Status.Reason, "Pod", p.Name, "", "the Pod failed: %s", p.Status.Message)
+		pod.add(severityError, p.Status.Reason, "", "the Pod failed: %s", p.Status.Message)
 	}
 	for i := range p.Status.InitContainerStatuses {
 		s := &p.Status.InitContainerStatuses[i]
 		if s.Name == rayv1.ContainerWaitGCSReady && s.State.Running != nil {
-			e.add(severityInfo, "WaitingForHead", "Pod", p.Name, "see what keeps the head from being ready", "the worker waits for the head to be ready")
+			pod.add(severityInfo, "WaitingForHead", "see what keeps the head from being ready", "the worker waits for the head to be ready")
 			continue
 		}
 		e.checkContainer(p, s)
@@ -56,10 +57,11 @@ var waitingReasons = map[string]struct{ reason, remedy string }{
 }
 
 func (e *evidence) checkContainer(p *corev1.Pod, s *corev1.ContainerStatus) {
+	pod := e.about("Pod", p.Name)
 	ended := s.State.Terminated
 	if w := s.State.Waiting; w != nil {
 		if known, ok := waitingReasons[w.Reason]; ok {
-			e.add(severityError, known.reason, "Pod", p.Name, known.remedy, "container %s: %s: %s", s.Name, w.Reason, w.Message)
+			pod.add(severityError, known.reason, known.remedy, "container %s: %s: %s", s.Name, w.Reason, w.Message)
 			return
 		}
 		if w.Reason == "CrashLoopBackOff" {
@@ -85,5 +87,5 @@ func (e *evidence) checkContainer(p *corev1.Pod, s *corev1.ContainerStatus) {
 	if lines != "" {
 		text = "; its last lines:\n" + lines
 	}
-	e.add(severityError, reason, "Pod", p.Name, remedy, "container %s ended with exit code %d (%s), started %d times again%s", s.Name, ended.ExitCode, ended.Reason, s.RestartCount, text)
+	pod.add(severityError, reason, remedy, "container %s ended with exit code %d (%s), started %d times again%s", s.Name, ended.ExitCode, ended.Reason, s.RestartCount, text)
 }

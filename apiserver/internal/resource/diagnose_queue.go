@@ -138,7 +138,7 @@ func (e *evidence) checkAdmissionChecks() {
 
 // addWorkload adds a finding about the Workload.
 func (e *evidence) addWorkload(severity, reason, remedy, format string, args ...any) {
-	e.add(severity, reason, "Workload", e.workload.Name, remedy, format, args...)
+	e.about("Workload", e.workload.Name).add(severity, reason, remedy, format, args...)
 }
 
 // checkAdmitted reports that an object that is not ready does not wait for Kueue.

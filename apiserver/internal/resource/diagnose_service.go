@@ -136,9 +136,10 @@ var troubles = map[string]string{rayv1.ApplicationDeployFailed: "Failed", rayv1.
 
 // checkApplications finds applications and deployments on a cluster that Ray Serve does not report as running.
 func (e *serviceEvidence) checkApplications(of *rayv1.RayServiceStatus) {
+	cluster := e.about(clusterKind, of.RayClusterName)
 	if len(of.Applications) == 0 {
 		if meta.IsStatusConditionTrue(of.RayClusterStatus.Conditions, rayv1.HeadPodReady) {
-			e.add(severityWarning, "NoApplications", clusterKind, of.RayClusterName, "see whether serveConfigV2 lists any, and the other findings", "Ray Serve on cluster %s has no applications", of.RayClusterName)
+			cluster.add(severityWarning, "NoApplications", "see whether serveConfigV2 lists any, and the other findings", "Ray Serve on cluster %s has no applications", of.RayClusterName)
 		}
 		return
 	}
@@ -147,13 +148,13 @@ func (e *serviceEvidence) checkApplications(of *rayv1.RayServiceStatus) {
 		trouble, failed := troubles[app.Status]
 		switch {
 		case failed:
-			e.add(severityError, "Application"+trouble, clusterKind, of.RayClusterName, "see the message, and the log of the Serve controller on the head", "application %s is %s: %s", name, app.Status, app.Message)
+			cluster.add(severityError, "Application"+trouble, "see the message, and the log of the Serve controller on the head", "application %s is %s: %s", name, app.Status, app.Message)
 		case app.Status != rayv1.ApplicationRunning:
-			e.add(severityInfo, "ApplicationNotRunning", clusterKind, of.RayClusterName, "wait, or see its deployments", "application %s is %s %s", name, app.Status, app.Message)
+			cluster.add(severityInfo, "ApplicationNotRunning", "wait, or see its deployments", "application %s is %s %s", name, app.Status, app.Message)
 		}
 		for _, d := range slices.Sorted(maps.Keys(app.Deployments)) {
 			if found := app.Deployments[d]; troubles[found.Status] != "" {
-				e.add(severityError, "Deployment"+troubles[found.Status], clusterKind, of.RayClusterName, "see the log of its replicas", "deployment %s of application %s is %s: %s", d, name, found.Status, found.Message)
+				cluster.add(severityError, "Deployment"+troubles[found.Status], "see the log of its replicas", "deployment %s of application %s is %s: %s", d, name, found.Status, found.Message)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,60 +29,100 @@ var (
 	failedWebhook = regexp.MustCompile(`failed calling webhook "[^"]*"`)
 )
 
+// kubernetesRow is what becomes of an error of the API server.
+type kubernetesRow struct {
+	applies kubernetesTest
+	code    codes.Code
+	reason  string
+}
+
+// kubernetesRows are all errors; the first row that applies decides.
+var kubernetesRows = []kubernetesRow{
+	{is(apierrors.IsInvalid), codes.InvalidArgument, "INVALID_SPEC"},
+	{is(apierrors.IsRequestEntityTooLargeError), codes.ResourceExhausted, "TOO_LARGE"},
+	{says("etcdserver: request is too large"), codes.ResourceExhausted, "TOO_LARGE"},
+	{is(apierrors.IsUnauthorized), codes.Unauthenticated, "UNAUTHENTICATED"},
+	{both(is(apierrors.IsForbidden), says("exceeded quota")), codes.ResourceExhausted, "QUOTA_EXCEEDED"},
+	{isTerminating, codes.FailedPrecondition, "NAMESPACE_TERMINATING"},
+	{both(is(apierrors.IsForbidden), isDenial), codes.InvalidArgument, "INVALID_SPEC"}, // the object is at fault and not the caller
+	{is(apierrors.IsForbidden), codes.PermissionDenied, "FORBIDDEN"},
+	{both(is(apierrors.IsNotFound), isOfNamespace), codes.NotFound, "NAMESPACE_NOT_FOUND"},
+	{is(apierrors.IsNotFound), codes.NotFound, "NOT_FOUND"},
+	{is(apierrors.IsAlreadyExists), codes.AlreadyExists, "ALREADY_EXISTS"},
+	{is(apierrors.IsConflict), codes.Aborted, "CONFLICT"},
+	{is(apierrors.IsResourceExpired, apierrors.IsGone), codes.InvalidArgument, "EXPIRED"},
+	{is(apierrors.IsTooManyRequests), codes.ResourceExhausted, "TOO_MANY_REQUESTS"},
+	// A failing webhook is a 500, too. The client cannot fix it, but it may pass.
+	{is(apierrors.IsTimeout, apierrors.IsServerTimeout, apierrors.IsServiceUnavailable), codes.Unavailable, "BACKEND_UNAVAILABLE"},
+	{atLeast(http.StatusInternalServerError), codes.Unavailable, "BACKEND_UNAVAILABLE"},
+	{is(apierrors.IsBadRequest), codes.InvalidArgument, "INVALID_SPEC"},
+	{hasCode(http.StatusUnprocessableEntity, http.StatusUnsupportedMediaType), codes.InvalidArgument, "INVALID_SPEC"},
+	{hasCode(http.StatusMethodNotAllowed), codes.Unimplemented, "METHOD_NOT_SUPPORTED"},
+	{atLeast(http.StatusBadRequest), codes.FailedPrecondition, "REFUSED"},
+}
+
+type kubernetesTest func(err error, st *metav1.Status) bool
+
+func is(tests ...func(error) bool) kubernetesTest {
+	return func(err error, _ *metav1.Status) bool {
+		return slices.ContainsFunc(tests, func(test func(error) bool) bool { return test(err) })
+	}
+}
+
+func both(a, b kubernetesTest) kubernetesTest {
+	return func(err error, st *metav1.Status) bool { return a(err, st) && b(err, st) }
+}
+
+func says(text string) kubernetesTest {
+	return func(_ error, st *metav1.Status) bool { return strings.Contains(st.Message, text) }
+}
+
+func hasCode(all ...int32) kubernetesTest {
+	return func(_ error, st *metav1.Status) bool { return slices.Contains(all, st.Code) }
+}
+
+func atLeast(code int32) kubernetesTest {
+	return func(_ error, st *metav1.Status) bool { return st.Code >= code }
+}
+
+func isDenial(_ error, st *metav1.Status) bool { return admissionDenial.MatchString(st.Message) }
+
+func isTerminating(err error, _ *metav1.Status) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+func isOfNamespace(_ error, st *metav1.Status) bool {
+	return st.Details != nil && st.Details.Kind == "namespaces"
+}
+
 // kubernetesProblem translates errors of the API server; nil for any other err.
-func kubernetesProblem(err error) *problem { //nolint:gocyclo // a table: one case per row
+func kubernetesProblem(err error) *problem {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {
 		return nil
 	}
 	st := api.Status()
-	p := &problem{Error: Error{Message: strings.TrimSpace(st.Message)}, resource: resourceInfo(st.Details)}
+	at := slices.IndexFunc(kubernetesRows, func(row kubernetesRow) bool { return row.applies(err, &st) })
+	if at < 0 {
+		return nil
+	}
+	row := &kubernetesRows[at]
+	p := &problem{Error: Error{Code: row.code, Reason: row.reason, Message: strings.TrimSpace(st.Message)}, resource: resourceInfo(st.Details)}
 	if st.Details != nil && st.Details.RetryAfterSeconds > 0 {
 		p.RetryAfter = time.Duration(st.Details.RetryAfterSeconds) * time.Second
 	}
-	switch {
-	case apierrors.IsInvalid(err):
-		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
-	case apierrors.IsRequestEntityTooLargeError(err), strings.Contains(st.Message, "etcdserver: request is too large"):
-		p.Code, p.Reason = codes.ResourceExhausted, "TOO_LARGE"
-	case apierrors.IsUnauthorized(err):
-		p.Code, p.Reason, p.Message = codes.Unauthenticated, "UNAUTHENTICATED", "Kubernetes does not accept the token: it is unknown or has expired"
-	case apierrors.IsForbidden(err) && strings.Contains(st.Message, "exceeded quota"):
-		p.Code, p.Reason = codes.ResourceExhausted, "QUOTA_EXCEEDED"
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		p.Code, p.Reason = codes.FailedPrecondition, "NAMESPACE_TERMINATING"
-	case apierrors.IsForbidden(err) && admissionDenial.MatchString(st.Message): // the object is at fault and not the caller
-		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
-	case apierrors.IsForbidden(err):
-		p.Code, p.Reason = codes.PermissionDenied, "FORBIDDEN"
-	case apierrors.IsNotFound(err) && st.Details != nil && st.Details.Kind == "namespaces":
-		p.Code, p.Reason = codes.NotFound, "NAMESPACE_NOT_FOUND"
-	case apierrors.IsNotFound(err):
-		p.Code, p.Reason = codes.NotFound, "NOT_FOUND"
-	case apierrors.IsAlreadyExists(err):
-		p.Code, p.Reason = codes.AlreadyExists, "ALREADY_EXISTS"
-	case apierrors.IsConflict(err):
-		p.Code, p.Reason = codes.Aborted, "CONFLICT"
-	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-		p.Code, p.Reason = codes.InvalidArgument, "EXPIRED"
-	case apierrors.IsTooManyRequests(err):
-		p.Code, p.Reason = codes.ResourceExhausted, "TOO_MANY_REQUESTS"
+	switch row.reason {
+	case "INVALID_SPEC":
+		p.violations = causes(st.Details)
+	case "UNAUTHENTICATED":
+		p.Message = "Kubernetes does not accept the token: it is unknown or has expired"
+	case "TOO_MANY_REQUESTS":
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
-	case apierrors.IsTimeout(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err), st.Code >= 500:
-		// A failing webhook is a 500, too. The client cannot fix it, but it may pass.
-		p.Code, p.Reason = codes.Unavailable, "BACKEND_UNAVAILABLE"
+	case "BACKEND_UNAVAILABLE":
 		p.RetryAfter = max(p.RetryAfter, backendRetry)
 		if webhook := failedWebhook.FindString(st.Message); webhook != "" {
 			p.Message = "Kubernetes has " + webhook // the rest contains addresses
 		}
-	case apierrors.IsBadRequest(err), st.Code == http.StatusUnprocessableEntity, st.Code == http.StatusUnsupportedMediaType:
-		p.Code, p.Reason, p.violations = codes.InvalidArgument, "INVALID_SPEC", causes(st.Details)
-	case st.Code == http.StatusMethodNotAllowed:
-		p.Code, p.Reason = codes.Unimplemented, "METHOD_NOT_SUPPORTED"
-	case st.Code >= 400:
-		p.Code, p.Reason = codes.FailedPrecondition, "REFUSED"
-	default:
-		return nil
 	}
 	return p
 }

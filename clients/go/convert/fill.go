@@ -52,91 +52,107 @@ func (f filler) message(m protoreflect.Message, tree map[string]any) error {
 func (f filler) field(m protoreflect.Message, fd protoreflect.FieldDescriptor, value any) error {
 	switch {
 	case fd.IsList():
-		items, ok := value.([]any)
-		if !ok {
-			return mismatch(value, "a list")
-		}
-		if len(items) == 0 {
-			return nil
-		}
-		list := m.Mutable(fd).List()
-		for i, item := range items {
-			switch v, err := f.value(item, fd, list.NewElement); {
-			case err == nil:
-				list.Append(v)
-			case !f.lenient:
-				return within("["+strconv.Itoa(i)+"]", err)
-			}
-		}
+		return f.list(m, fd, value)
 	case fd.IsMap():
-		members, ok := value.(map[string]any)
-		if !ok {
-			return mismatch(value, "an object")
+		return f.members(m, fd, value)
+	}
+	v, err := f.value(value, fd, func() protoreflect.Value { return m.NewField(fd) })
+	if err != nil {
+		return err
+	}
+	m.Set(fd, v)
+	return nil
+}
+
+func (f filler) list(m protoreflect.Message, fd protoreflect.FieldDescriptor, value any) error {
+	items, ok := value.([]any)
+	if !ok {
+		return mismatch(value, "a list")
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	to := m.Mutable(fd).List()
+	for i, item := range items {
+		switch v, err := f.value(item, fd, to.NewElement); {
+		case err == nil:
+			to.Append(v)
+		case !f.lenient:
+			return within("["+strconv.Itoa(i)+"]", err)
 		}
-		if len(members) == 0 {
-			return nil
+	}
+	return nil
+}
+
+func (f filler) members(m protoreflect.Message, fd protoreflect.FieldDescriptor, value any) error {
+	members, ok := value.(map[string]any)
+	if !ok {
+		return mismatch(value, "an object")
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	to := m.Mutable(fd).Map()
+	for key, member := range members {
+		switch v, err := f.value(member, fd.MapValue(), to.NewValue); {
+		case err == nil:
+			to.Set(protoreflect.ValueOfString(key).MapKey(), v)
+		case !f.lenient:
+			return within("["+key+"]", err)
 		}
-		to := m.Mutable(fd).Map()
-		for key, member := range members {
-			switch v, err := f.value(member, fd.MapValue(), to.NewValue); {
-			case err == nil:
-				to.Set(protoreflect.ValueOfString(key).MapKey(), v)
-			case !f.lenient:
-				return within("["+key+"]", err)
-			}
-		}
-	default:
-		v, err := f.value(value, fd, func() protoreflect.Value { return m.NewField(fd) })
-		if err != nil {
-			return err
-		}
-		m.Set(fd, v)
 	}
 	return nil
 }
 
 func (f filler) value(value any, fd protoreflect.FieldDescriptor, empty func() protoreflect.Value) (protoreflect.Value, error) {
-	var none protoreflect.Value
 	switch fd.Kind() { //nolint:exhaustive // the messages have fields of these kinds
 	case protoreflect.MessageKind:
 		out := empty()
 		return out, f.one(out.Message(), value)
 	case protoreflect.StringKind:
-		switch v := value.(type) {
-		case string:
-			return protoreflect.ValueOfString(v), nil
-		case int64: // a quantity
-			return protoreflect.ValueOfString(strconv.FormatInt(v, 10)), nil
-		}
-		return none, mismatch(value, "a string")
+		return text(value)
 	case protoreflect.BoolKind:
 		b, ok := value.(bool)
 		if !ok {
-			return none, mismatch(value, "a boolean")
+			return protoreflect.Value{}, mismatch(value, "a boolean")
 		}
 		return protoreflect.ValueOfBool(b), nil
 	case protoreflect.Int32Kind:
 		n, ok := integer(value)
 		if !ok || int64(int32(n)) != n {
-			return none, mismatch(value, "a 32-bit integer")
+			return protoreflect.Value{}, mismatch(value, "a 32-bit integer")
 		}
 		return protoreflect.ValueOfInt32(int32(n)), nil
 	case protoreflect.Int64Kind:
 		n, ok := integer(value)
 		if !ok {
-			return none, mismatch(value, "an integer")
+			return protoreflect.Value{}, mismatch(value, "an integer")
 		}
 		return protoreflect.ValueOfInt64(n), nil
 	case protoreflect.FloatKind:
-		switch v := value.(type) {
-		case int64:
-			return protoreflect.ValueOfFloat32(float32(v)), nil
-		case float64:
-			return protoreflect.ValueOfFloat32(float32(v)), nil
-		}
-		return none, mismatch(value, "a number")
+		return float(value)
 	}
-	return none, fmt.Errorf("fields of kind %s have no JSON here", fd.Kind())
+	return protoreflect.Value{}, fmt.Errorf("fields of kind %s have no JSON here", fd.Kind())
+}
+
+func text(value any) (protoreflect.Value, error) {
+	switch v := value.(type) {
+	case string:
+		return protoreflect.ValueOfString(v), nil
+	case int64: // a quantity
+		return protoreflect.ValueOfString(strconv.FormatInt(v, 10)), nil
+	}
+	return protoreflect.Value{}, mismatch(value, "a string")
+}
+
+func float(value any) (protoreflect.Value, error) {
+	switch v := value.(type) {
+	case int64:
+		return protoreflect.ValueOfFloat32(float32(v)), nil
+	case float64:
+		return protoreflect.ValueOfFloat32(float32(v)), nil
+	}
+	return protoreflect.Value{}, mismatch(value, "a number")
 }
 
 func (f filler) one(m protoreflect.Message, value any) error {

@@ -148,22 +148,21 @@ func (t *tree) mutations(ctx context.Context, patterns []string) ([]mutation, er
 	return all, nil
 }
 
+// testsDependOn reports whether a package or its tests import another, directly or not.
+func (t *tree) testsDependOn(p *goPackage, path string) bool {
+	if p.ImportPath == path || slices.Contains(p.Deps, path) {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(p.TestImports, p.XTestImports), func(name string) bool {
+		return name == path || t.packages[name] != nil && slices.Contains(t.packages[name].Deps, path)
+	})
+}
+
 // dependents are the packages whose tests depend on one: itself first, then those with fewer dependencies, whose tests are quick.
 func (t *tree) dependents(path string) []string {
-	depends := func(p *goPackage) bool {
-		if p.ImportPath == path || slices.Contains(p.Deps, path) {
-			return true
-		}
-		for _, name := range slices.Concat(p.TestImports, p.XTestImports) {
-			if name == path || t.packages[name] != nil && slices.Contains(t.packages[name].Deps, path) {
-				return true
-			}
-		}
-		return false
-	}
 	var found []string
 	for name, p := range t.packages {
-		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && depends(p) {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 && t.testsDependOn(p, path) {
 			found = append(found, name)
 		}
 	}

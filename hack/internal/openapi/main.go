@@ -139,6 +139,7 @@ func equal(a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
+// correct changes what the generator does not know about the API.
 func correct(doc object) {
 	components := doc["components"].(object)
 	components["securitySchemes"] = object{"bearer": object{
@@ -152,27 +153,32 @@ func correct(doc object) {
 	}
 	for path, item := range doc["paths"].(object) {
 		for _, operation := range item.(object) {
-			op, ok := operation.(object)
-			if !ok {
-				continue
+			if op, ok := operation.(object); ok {
+				correctParameters(op)
+				correctBodies(op, path)
+				correctCode(op)
 			}
-			parameters, _ := op["parameters"].([]any)
-			for _, parameter := range parameters {
-				p := parameter.(object)
-				useJSONName(p, p["name"].(string))
-			}
-			correctBodies(op, path)
-			correctCode(op)
 		}
 	}
-	eachSchema(doc, func(s object) {
-		if s["type"] == "string" && (s["format"] == "int64" || s["format"] == "uint64") {
-			s["type"] = "integer"
-		}
-		if s["type"] == "object" && s["properties"] == nil && s["additionalProperties"] == nil {
-			s["additionalProperties"] = true // a Struct
-		}
-	})
+	eachSchema(doc, correctSchema)
+}
+
+func correctParameters(op object) {
+	parameters, _ := op["parameters"].([]any)
+	for _, parameter := range parameters {
+		p := parameter.(object)
+		useJSONName(p, p["name"].(string))
+	}
+}
+
+// correctSchema makes integers of 64 bits numbers, and lets a Struct have any member.
+func correctSchema(s object) {
+	if s["type"] == "string" && (s["format"] == "int64" || s["format"] == "uint64") {
+		s["type"] = "integer"
+	}
+	if s["type"] == "object" && s["properties"] == nil && s["additionalProperties"] == nil {
+		s["additionalProperties"] = true
+	}
 }
 
 // correctBodies lists the media types a body really has.

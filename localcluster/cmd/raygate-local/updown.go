@@ -159,7 +159,7 @@ func alreadyRunning(p paths) error {
 }
 
 // down stops the process that holds the lock. The kernel reports the holder, so a reused pid cannot be stopped by mistake.
-func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait, with its ways out
+func down(ctx context.Context, dir string) error {
 	p, err := findPaths(dir)
 	if err != nil {
 		return err
@@ -173,11 +173,23 @@ func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait,
 		return nil
 	}
 	fmt.Printf("stopping pid %d\n", pid)
-	begin, told := time.Now(), time.Now()
-	sig := syscall.SIGTERM
-	if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := kill(pid, syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stopping pid %d: %w", pid, err)
 	}
+	return awaitEnd(ctx, p, pid)
+}
+
+// kill sends a signal to a process, which may have ended.
+func kill(pid int, sig syscall.Signal) error {
+	if err := syscall.Kill(pid, sig); !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// awaitEnd waits until a process no longer holds the lock, and kills it if it takes too long.
+func awaitEnd(ctx context.Context, p paths, pid int) error {
+	begin, told, killed := time.Now(), time.Now(), false
 	for {
 		now, err := lockfile.Holder(p.lock())
 		if err != nil {
@@ -187,10 +199,10 @@ func down(ctx context.Context, dir string) error { //nolint:gocyclo // one wait,
 			fmt.Printf("stopped in %.1f s\n", time.Since(begin).Seconds())
 			return nil
 		}
-		if time.Since(begin) > stopLimit && sig != syscall.SIGKILL {
-			sig = syscall.SIGKILL
+		if time.Since(begin) > stopLimit && !killed {
+			killed = true
 			fmt.Printf("pid %d did not end within %s and is killed\n", pid, stopLimit)
-			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			if err := kill(pid, syscall.SIGKILL); err != nil {
 				return fmt.Errorf("killing pid %d: %w", pid, err)
 			}
 		}

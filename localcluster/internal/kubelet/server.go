@@ -188,6 +188,9 @@ type executor struct {
 	pod  *corev1.Pod
 }
 
+// ExecInContainer implements remotecommand.Executor.
+//
+//nolint:revive // the interface has these parameters
 func (e executor) ExecInContainer(ctx context.Context, _, _, container string, cmd []string, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize, _ time.Duration) error {
 	return e.pods.Exec(ctx, e.pod, container, podrun.ExecOptions{Command: cmd, Stdin: in, Stdout: out, Stderr: errOut, Terminal: tty, Resize: resize})
 }

@@ -68,6 +68,10 @@ func (o *LogOptions) addFlags(fs *pflag.FlagSet) {
 
 // complete merges the flags for the same setting.
 func (o *LogOptions) complete(all *Options) []error {
+	return append(o.completeFormats(all), o.completeVerbosity(all.flags))
+}
+
+func (o *LogOptions) completeFormats(all *Options) []error {
 	fs := all.flags
 	var errs []error
 	encoder := func(flag, value string) string {
@@ -91,16 +95,18 @@ func (o *LogOptions) complete(all *Options) []error {
 	if o.FileEncoder == "" {
 		o.FileEncoder = "json"
 	}
-	if o.zapLevel != "" {
-		v, err := verbosity(o.zapLevel)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case !fs.Changed("v"):
-			o.Standard.Verbosity = v
-		}
-	}
 	return errs
+}
+
+func (o *LogOptions) completeVerbosity(fs *pflag.FlagSet) error {
+	if o.zapLevel == "" {
+		return nil
+	}
+	v, err := verbosity(o.zapLevel)
+	if err == nil && !fs.Changed("v") {
+		o.Standard.Verbosity = v
+	}
+	return err
 }
 
 func (o *LogOptions) validate() []error {

@@ -272,6 +272,16 @@ func (o *Options) Validate() error {
 			refuse(flag, "is %q, but must be host:port, :port or 0: %w", addresses[flag], err)
 		}
 	}
+	o.validateNamespaces(refuse)
+	o.Shard.validate(refuse)
+	o.validateScheduler(refuse)
+	if o.Webhooks {
+		errs = append(errs, o.Webhook.validate()...)
+	}
+	return errors.Join(append(errs, o.Logs.validate()...)...)
+}
+
+func (o *Options) validateNamespaces(refuse func(flag, format string, args ...any)) {
 	for _, ns := range o.WatchNamespaces {
 		// An empty element would mean all namespaces, which a stray comma hardly meant.
 		if problems := validation.IsDNS1123Label(ns); len(problems) > 0 {
@@ -283,19 +293,19 @@ func (o *Options) Validate() error {
 			refuse("leader-election-namespace", "is %q: %s", ns, strings.Join(problems, "; "))
 		}
 	}
-	o.Shard.validate(refuse)
-	if name := o.BatchScheduler; name != "" {
-		if !slices.Contains(registry.Names(), name) {
-			refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(registry.Names(), ", "))
-		}
-		if o.Gates.Enabled(features.KubernetesWAS) {
-			refuse("batch-scheduler", "is %q and the feature gate %s is on, but a Pod has one scheduler; leave one out", name, features.KubernetesWAS)
-		}
+}
+
+func (o *Options) validateScheduler(refuse func(flag, format string, args ...any)) {
+	name := o.BatchScheduler
+	if name == "" {
+		return
 	}
-	if o.Webhooks {
-		errs = append(errs, o.Webhook.validate()...)
+	if !slices.Contains(registry.Names(), name) {
+		refuse("batch-scheduler", "is %q, but must be one of %s, or be left out", name, strings.Join(registry.Names(), ", "))
 	}
-	return errors.Join(append(errs, o.Logs.validate()...)...)
+	if o.Gates.Enabled(features.KubernetesWAS) {
+		refuse("batch-scheduler", "is %q and the feature gate %s is on, but a Pod has one scheduler; leave one out", name, features.KubernetesWAS)
+	}
 }
 
 func validAddress(address string) error {

@@ -12,8 +12,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 )
 
-// addWebhooks serves the webhooks on every replica, not only the leader.
+// addWebhooks serves the webhooks on every replica, not only the leader. It does nothing unless they are on.
 func addWebhooks(ctx context.Context, mgr ctrl.Manager, o *Options) error {
+	if !o.Webhooks {
+		return nil
+	}
 	server := ctrlwebhook.NewServer(ctrlwebhook.Options{Port: o.Webhook.Port, CertDir: o.Webhook.CertDir})
 	m := webhook.NewMetrics()
 	for _, c := range append(m.Collectors(), certs.NewExpiryCollector(o.Webhook.CertDir)) {

@@ -103,27 +103,20 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if err := addRayCluster(ctx, mgr, o, kinds); err != nil {
-		return fmt.Errorf("setting up the RayCluster controller: %w", err)
-	}
-	if err := addMTLS(mgr, o, kinds); err != nil {
-		return fmt.Errorf("setting up the mTLS controller: %w", err)
-	}
-	if err := addRayJob(ctx, mgr, o, kinds); err != nil {
-		return fmt.Errorf("setting up the RayJob controller: %w", err)
-	}
-	if err := addRayService(ctx, mgr, o, kinds); err != nil {
-		return fmt.Errorf("setting up the RayService controller: %w", err)
-	}
-	if err := addRayCronJob(mgr, o); err != nil {
-		return fmt.Errorf("setting up the RayCronJob controller: %w", err)
-	}
-	if err := addDeviceRegistry(ctx, mgr, o); err != nil {
-		return fmt.Errorf("setting up the registry of device families: %w", err)
-	}
-	if o.Webhooks {
-		if err := addWebhooks(ctx, mgr, o); err != nil {
-			return fmt.Errorf("setting up the webhooks: %w", err)
+	for _, part := range []struct {
+		name string
+		add  func() error
+	}{
+		{"the RayCluster controller", func() error { return addRayCluster(ctx, mgr, o, kinds) }},
+		{"the mTLS controller", func() error { return addMTLS(mgr, o, kinds) }},
+		{"the RayJob controller", func() error { return addRayJob(ctx, mgr, o, kinds) }},
+		{"the RayService controller", func() error { return addRayService(ctx, mgr, o, kinds) }},
+		{"the RayCronJob controller", func() error { return addRayCronJob(mgr, o) }},
+		{"the registry of device families", func() error { return addDeviceRegistry(ctx, mgr, o) }},
+		{"the webhooks", func() error { return addWebhooks(ctx, mgr, o) }},
+	} {
+		if err := part.add(); err != nil {
+			return fmt.Errorf("setting up %s: %w", part.name, err)
 		}
 	}
 	if err := mgr.Start(ctx); err != nil {

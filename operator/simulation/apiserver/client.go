@@ -27,6 +27,9 @@ type Request struct {
 	Object client.Object
 }
 
+// Writes reports whether the request may change an object.
+func (r Request) Writes() bool { return r.Verb != "get" && r.Verb != "list" }
+
 // Client is a client of one actor. Reads go to the store, or to a cache if it has one.
 type Client struct {
 	Store *Store

@@ -148,19 +148,6 @@ func (w *planner) annotate() {
 
 // wholePod plans the fields that a Pod has only once.
 func (w *planner) wholePod(involved map[int]bool) {
-	classes, schedulers := map[string]string{}, map[string]string{} // by name, the first family that wants it
-	for i := range w.vendors {
-		v := &w.vendors[i]
-		if !involved[i] {
-			continue
-		}
-		if v.RuntimeClass != "" && classes[v.RuntimeClass] == "" {
-			classes[v.RuntimeClass] = v.Name
-		}
-		if v.scheduler != "" && schedulers[v.scheduler] == "" {
-			schedulers[v.scheduler] = v.Name
-		}
-	}
 	if w.pod.node != "" {
 		if w.nodeName == devices.Deny {
 			w.problem(Problem{Forbidden: true, Text: fmt.Sprintf("spec.nodeName is %s: a Pod with devices must be placed by a scheduler; the policy nodeName: Deny of the registry does not permit it", w.pod.node)})
@@ -170,8 +157,10 @@ func (w *planner) wholePod(involved map[int]bool) {
 		return
 	}
 	if w.pod.runtimeClass == "" {
+		classes := w.wantedBy(involved, func(v *vendor) string { return v.RuntimeClass })
 		w.result.changes.runtimeClass = w.agree("spec.runtimeClassName", classes)
 	}
+	schedulers := w.wantedBy(involved, func(v *vendor) string { return v.scheduler })
 	if s := w.pod.scheduler; s == "" || s == corev1.DefaultSchedulerName {
 		w.result.changes.scheduler = w.agree("spec.schedulerName", schedulers)
 		if w.result.changes.scheduler == s {
@@ -184,6 +173,18 @@ func (w *planner) wholePod(involved map[int]bool) {
 			w.warn("spec.schedulerName is %s and was kept, but %s needs %s: the Pod may stay pending, or get other devices than it asks for", w.pod.scheduler, vendor, name)
 		}
 	}
+}
+
+// wantedBy returns the values that the involved families want for a field, each with the first family that wants it.
+func (w *planner) wantedBy(involved map[int]bool, wants func(*vendor) string) map[string]string {
+	families := map[string]string{}
+	for i := range w.vendors {
+		v := &w.vendors[i]
+		if value := wants(v); involved[i] && value != "" && families[value] == "" {
+			families[value] = v.Name
+		}
+	}
+	return families
 }
 
 // agree returns the value that all families want, or "" if they want none. The keys of want are values, its values are families.

@@ -95,13 +95,7 @@ func (w *planner) fill(a *request) {
 	}
 	v := a.vendor
 	if a.get(devices.Count) == 0 {
-		// A count that is written as zero was meant: HAMi adds cores to it, which must not make a device of it.
-		if n := v.Defaults.Count; n > 0 && !a.zeros[devices.Count] {
-			a.set(devices.Count, n)
-			w.warn("container %s: %s was set to %d, because it asks for a part of a device without a number of devices", a.c.name, v.Resources.Count, n)
-		} else if v.Resources.Count != "" && v.Resources.Count != v.Resources.Cores {
-			w.warnWithoutCount(a)
-		}
+		w.fillCount(a)
 	}
 	for i := range v.Rules {
 		if problem := a.carryOut(&v.Rules[i]); problem != "" {
@@ -113,6 +107,18 @@ func (w *planner) fill(a *request) {
 	if e := v.Exclusive; e != nil && a.get(devices.Count) > 0 && a.get(devices.Cores) == 0 && a.whole() {
 		a.set(devices.Cores, e.Cores)
 		w.warn("container %s: %s was set to %d, because it asks for whole devices", a.c.name, v.Resources.Cores, e.Cores)
+	}
+}
+
+// fillCount sets the default of the family as the number of devices, or warns where there is none.
+func (w *planner) fillCount(a *request) {
+	v := a.vendor
+	// A count that is written as zero was meant: HAMi adds cores to it, which must not make a device of it.
+	if n := v.Defaults.Count; n > 0 && !a.zeros[devices.Count] {
+		a.set(devices.Count, n)
+		w.warn("container %s: %s was set to %d, because it asks for a part of a device without a number of devices", a.c.name, v.Resources.Count, n)
+	} else if v.Resources.Count != "" && v.Resources.Count != v.Resources.Cores {
+		w.warnWithoutCount(a)
 	}
 }
 

@@ -33,7 +33,7 @@ var migProfile = regexp.MustCompile(`nvidia\.com/mig-\d+g\.\d+gb$`)
 // those of a plan of p, and limits those of the container.
 func Of(p *plan.Program, devices []plan.Device, limits corev1.ResourceList) Counts {
 	var c Counts
-	gpus, instances := int64(0), int64(0)
+	gpus := int64(0)
 	for i := range devices {
 		d := &devices[i]
 		if d.Init || d.Index != 0 {
@@ -50,13 +50,7 @@ func Of(p *plan.Program, devices []plan.Device, limits corev1.ResourceList) Coun
 		}
 		maps.Copy(c.Custom, counted.Custom)
 	}
-	for name, q := range limits {
-		if migProfile.MatchString(string(name)) && q.Value() > 0 {
-			instances += q.Value()
-			c.Profiles = append(c.Profiles, string(name))
-		}
-	}
-	slices.Sort(c.Profiles)
+	instances := c.addProfiles(limits)
 	switch {
 	case len(c.Families) == 1:
 		c.GPUs = &gpus
@@ -64,4 +58,16 @@ func Of(p *plan.Program, devices []plan.Device, limits corev1.ResourceList) Coun
 		c.GPUs = &instances
 	}
 	return c
+}
+
+// addProfiles adds the MIG profiles in the limits and returns the number of their instances.
+func (c *Counts) addProfiles(limits corev1.ResourceList) (instances int64) {
+	for name, q := range limits {
+		if migProfile.MatchString(string(name)) && q.Value() > 0 {
+			instances += q.Value()
+			c.Profiles = append(c.Profiles, string(name))
+		}
+	}
+	slices.Sort(c.Profiles)
+	return instances
 }

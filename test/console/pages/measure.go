@@ -46,11 +46,11 @@ func measure(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	opened, err := openAll(ctx, chromium, p, ns, token, o)
-	if err != nil {
+	opened := &pages{url: p.URL, namespace: ns, token: token}
+	defer opened.close()
+	if err := opened.open(ctx, chromium, o); err != nil {
 		return err
 	}
-	defer opened.close()
 	opened.arrived.Store(0)
 	after, err := watch(ctx, p, ns, o, 1+before.changes+o.clusters)
 	if err != nil {
@@ -89,44 +89,46 @@ func watch(ctx context.Context, p *product.Product, ns string, o options, from i
 	return u, err
 }
 
-// pages are the open pages.
+// pages are the open pages of a namespace in a gateway.
 type pages struct {
+	url, namespace, token string
+
 	tabs    []*browser.Page
-	cancel  context.CancelFunc
 	clients int
 	watches int // that the clients have open
 	arrived atomic.Int64
+	cancel  context.CancelFunc // ends the clients
 }
 
 func (a *pages) close() {
-	a.cancel()
+	if a.cancel != nil {
+		a.cancel()
+	}
 	for _, tab := range a.tabs {
 		tab.Close()
 	}
 }
 
-// openAll opens the tabs, and then as many clients as there are to be pages. A client repeats the requests of the first or second tab: of a list, or of a cluster.
-func openAll(ctx context.Context, chromium *browser.Browser, p *product.Product, ns, token string, o options) (*pages, error) {
-	a := &pages{}
+// open opens the tabs, and then as many clients as there are to be pages. A client repeats the requests of the first or second tab: of a list, or
+// of a cluster. After an error, close closes those that are open.
+func (a *pages) open(ctx context.Context, chromium *browser.Browser, o options) error {
 	ctx, a.cancel = context.WithCancel(ctx)
 	paths := []func(int) string{
-		func(int) string { return "/ui/clusters?namespace=" + ns },
-		func(i int) string { return "/ui/namespaces/" + ns + "/clusters/" + nameOf(i%o.clusters) },
+		func(int) string { return "/ui/clusters?namespace=" + a.namespace },
+		func(i int) string { return "/ui/namespaces/" + a.namespace + "/clusters/" + nameOf(i%o.clusters) },
 	}
 	for i := range o.tabs {
-		tab, err := openTab(chromium, p.URL, paths[i%2](i), token)
+		tab, err := openTab(chromium, a.url, paths[i%2](i), a.token)
 		if err != nil {
-			a.close()
-			return nil, err
+			return err
 		}
 		a.tabs = append(a.tabs, tab)
 	}
 	cookies, err := cookiesOf(a.tabs[0])
 	if err != nil {
-		a.close()
-		return nil, err
+		return err
 	}
-	asked := [][]string{requestsOf(a.tabs[0], p.URL), requestsOf(a.tabs[1], p.URL)}
+	asked := [][]string{requestsOf(a.tabs[0], a.url), requestsOf(a.tabs[1], a.url)}
 	for i := o.tabs; i < o.pages; i++ {
 		requests := make([]string, 0, len(asked[i%2]))
 		for _, path := range asked[i%2] {
@@ -136,13 +138,12 @@ func openAll(ctx context.Context, chromium *browser.Browser, p *product.Product,
 				a.watches++
 			}
 		}
-		if err := newVisitor(p.URL, cookies, &a.arrived).open(ctx, requests); err != nil {
-			a.close()
-			return nil, err
+		if err := newVisitor(a.url, cookies, &a.arrived).open(ctx, requests); err != nil {
+			return err
 		}
 		a.clients++
 	}
-	return a, nil
+	return nil
 }
 
 // openTab opens a page in a profile of its own, with a login. It loads the page again after the login, whose requests are not those of a

@@ -35,8 +35,8 @@ type Pages struct {
 	Issue func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error)
 	// Open returns the page of a request for path below a handle. proof is empty if the request has none.
 	Open func(handle, proof, path string) (OpenPage, error)
-	// Serve answers a request for a page, as Options.Dashboard does.
-	Serve func(w http.ResponseWriter, r *http.Request, page OpenPage, base, path, proof string) error
+	// Serve answers a request for path below the pages of a dashboard, as Options.Dashboard does.
+	Serve func(w http.ResponseWriter, r *http.Request, page OpenPage, path string) error
 	// Header is the name of the header with the proof.
 	Header string
 
@@ -51,6 +51,9 @@ type OpenPage struct {
 	// Anyone is set for a file that is the same for everybody: it needs no caller.
 	Anyone  bool
 	Expires time.Time
+	// Base is the path of the pages of this dashboard on the gateway, with a trailing slash, and Proof the proof of the request; empty if it
+	// has none. The API sets both after Open.
+	Base, Proof string
 }
 
 // serveTicket answers with the path of a dashboard's pages.
@@ -102,6 +105,7 @@ func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 		a.WriteError(w, err)
 		return
 	}
+	page.Base, page.Proof = PagePrefix+handle+"/", proof
 	ctx, cancel := context.WithDeadline(r.Context(), page.Expires) // ends open requests
 	defer cancel()
 	r = r.WithContext(ctx)
@@ -111,7 +115,7 @@ func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", page.Authorization)
 	}
 	serve := func(w http.ResponseWriter, r *http.Request, _ types.NamespacedName, below string) error {
-		return a.Pages.Serve(w, r, page, PagePrefix+handle+"/", below, proof)
+		return a.Pages.Serve(w, r, page, below)
 	}
 	if page.Anyone {
 		a.sendFile(w, r, func() error { return serve(w, r, page.Cluster, "/"+path) })

@@ -82,13 +82,9 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	program, err := o.registry.read()
+	devices, err := o.devices()
 	if err != nil {
 		return err
-	}
-	var devices *check.Devices
-	if program != nil {
-		devices = &check.Devices{Program: program, Installed: o.registry.given, Options: raydevices.Options{Facts: o.facts}}
 	}
 	if len(o.files) == 0 {
 		return errors.New("name files with -f, or - for standard input")
@@ -108,13 +104,16 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if err := print(stdout); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	if report.unreadable {
-		return errUnreadable
+	return report.failure(o.warningsAsErrors)
+}
+
+// devices returns the device admission of the flags; nil if there is none.
+func (o *validateOptions) devices() (*check.Devices, error) {
+	program, err := o.registry.read()
+	if err != nil || program == nil {
+		return nil, err
 	}
-	if report.Errors > 0 || o.warningsAsErrors && report.Warnings > 0 {
-		return errFindings
-	}
-	return nil
+	return &check.Devices{Program: program, Installed: o.registry.given, Options: raydevices.Options{Facts: o.facts}}, nil
 }
 
 // report is the outcome for all files.
@@ -152,6 +151,17 @@ func newReport(sources []manifest.Source, o validation.Options, devices *check.D
 		}
 	}
 	return r
+}
+
+// failure returns the error that decides about the exit code; nil for files that pass.
+func (r *report) failure(warningsAsErrors bool) error {
+	switch {
+	case r.unreadable:
+		return errUnreadable
+	case r.Errors > 0, warningsAsErrors && r.Warnings > 0:
+		return errFindings
+	}
+	return nil
 }
 
 func (r *report) printJSON(w io.Writer) error {

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
 	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
@@ -18,6 +17,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices/raycount"
 	"github.com/raygate/raygate/pkg/kubedoc"
 	"github.com/raygate/raygate/pkg/raydevices"
+	"github.com/raygate/raygate/pkg/validation"
 )
 
 // Report is about all Pods of the manifests.
@@ -113,34 +113,39 @@ func Of(p *plan.Program, sources []manifest.Source) *Report {
 	return e.Report
 }
 
+// isCore reports whether a document is of a kind of the core API.
+func isCore(doc manifest.Document, kind string) bool {
+	u := unstructured.Unstructured{Object: doc.Tree}
+	return !doc.Unreadable && u.GetAPIVersion() == "v1" && u.GetKind() == kind
+}
+
 // takeQuota keeps a ResourceQuota, and reports whether the document is one.
 func (e *explainer) takeQuota(doc manifest.Document) bool {
-	u := unstructured.Unstructured{Object: doc.Tree}
-	if doc.Unreadable || u.GetAPIVersion() != "v1" || u.GetKind() != "ResourceQuota" {
+	if !isCore(doc, "ResourceQuota") {
 		return false
 	}
 	var q corev1.ResourceQuota
-	if wrong := slices.Concat(doc.Mistakes, kubedoc.Decode(doc.Tree, &q, nil)); len(wrong) > 0 {
-		e.fault(doc, &u, wrong)
-		return true
+	if e.decode(doc, &q) {
+		e.quotas = append(e.quotas, q)
 	}
-	e.quotas = append(e.quotas, q)
 	return true
 }
 
 // takeNamespace notes whether a Namespace is left out, and reports whether the document is one.
 func (e *explainer) takeNamespace(doc manifest.Document) bool {
-	u := unstructured.Unstructured{Object: doc.Tree}
-	if doc.Unreadable || u.GetAPIVersion() != "v1" || u.GetKind() != "Namespace" {
+	if !isCore(doc, "Namespace") {
 		return false
 	}
-	if plan.OptsOut(u.GetLabels()) {
+	if u := (unstructured.Unstructured{Object: doc.Tree}); plan.OptsOut(u.GetLabels()) {
 		e.ignored[u.GetName()] = true
 	}
 	return true
 }
 
-func (e *explainer) fault(doc manifest.Document, u *unstructured.Unstructured, wrong field.ErrorList) {
+// decode reads a document into an object of the core API. For one with mistakes it adds them to the findings and returns false.
+func (e *explainer) decode(doc manifest.Document, into any) bool {
+	u := unstructured.Unstructured{Object: doc.Tree}
+	wrong := slices.Concat(doc.Mistakes, kubedoc.Decode(doc.Tree, into, nil))
 	for _, w := range wrong {
 		at := doc.Position(w.Field, w.ErrorBody())
 		e.Findings = append(e.Findings, check.Finding{
@@ -148,26 +153,29 @@ func (e *explainer) fault(doc manifest.Document, u *unstructured.Unstructured, w
 			Severity: check.Error, Field: w.Field, Message: w.ErrorBody(),
 		})
 	}
+	return len(wrong) == 0
 }
 
 func (e *explainer) document(doc manifest.Document) {
 	u := unstructured.Unstructured{Object: doc.Tree}
 	base := Pod{File: doc.Source, Line: doc.Line, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
-	if !doc.Unreadable && u.GetAPIVersion() == "v1" && u.GetKind() == "Pod" {
+	if isCore(doc, "Pod") {
 		var pod corev1.Pod
-		if wrong := slices.Concat(doc.Mistakes, kubedoc.Decode(doc.Tree, &pod, nil)); len(wrong) > 0 {
-			e.fault(doc, &u, wrong)
-			return
+		if e.decode(doc, &pod) {
+			e.pod(base, &pod)
 		}
-		e.pod(base, &pod)
 		return
 	}
 	object, result := check.Object(doc)
 	e.Unreadable = e.Unreadable || result.Unreadable
 	e.Findings = append(e.Findings, result.Findings...)
-	if object == nil {
-		return
+	if object != nil {
+		e.groups(base, object)
 	}
+}
+
+// groups plans the Pods of each group of a Ray object.
+func (e *explainer) groups(base Pod, object validation.Object) {
 	said := map[string][]string{}
 	for _, f := range raydevices.Check(e.program, object, raydevices.Options{}) {
 		if !f.Refused {

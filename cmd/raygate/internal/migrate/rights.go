@@ -159,9 +159,12 @@ func (c *Checker) checkRules(ctx context.Context, r *Report, role, namespace str
 	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
+				name, subresource, _ := strings.Cut(resource, "/")
 				var missing []string
 				for _, verb := range rule.Verbs {
-					allowed, err := c.allowed(ctx, r.Rights.ServiceAccount, namespace, group, resource, verb)
+					allowed, err := c.allowed(ctx, r.Rights.ServiceAccount, authorizationv1.ResourceAttributes{
+						Namespace: namespace, Group: group, Version: "*", Resource: name, Subresource: subresource, Verb: verb,
+					})
 					if err != nil {
 						return err
 					}
@@ -202,15 +205,13 @@ func fileOf(role string) string {
 	return "operator/config/components/" + role
 }
 
-func (c *Checker) allowed(ctx context.Context, account, namespace, group, resource, verb string) (bool, error) {
-	accountNamespace, name, _ := strings.Cut(account, "/")
-	resource, subresource, _ := strings.Cut(resource, "/")
+// allowed reports whether a ServiceAccount, as NAMESPACE/NAME, has a right.
+func (c *Checker) allowed(ctx context.Context, account string, right authorizationv1.ResourceAttributes) (bool, error) {
+	namespace, name, _ := strings.Cut(account, "/")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   "system:serviceaccount:" + accountNamespace + ":" + name,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + accountNamespace, "system:authenticated"},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Group: group, Version: "*", Resource: resource, Subresource: subresource, Verb: verb,
-		},
+		User:               "system:serviceaccount:" + namespace + ":" + name,
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+		ResourceAttributes: &right,
 	}}
 	answer, err := c.reviews.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {

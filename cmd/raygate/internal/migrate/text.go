@@ -7,12 +7,17 @@ import (
 	"strings"
 )
 
-// titles are the headings of the findings.
-var titles = []struct {
-	area  Area
-	title string
+// sections are the parts of the text, each with its title and the text in front of its findings.
+var sections = []struct {
+	area    Area
+	title   string
+	summary func(r *Report, b *strings.Builder)
 }{
-	{AreaCRDs, "CRDs"}, {AreaObjects, "Objects"}, {AreaSettings, "Settings of the running operator"}, {AreaRights, "Rights"}, {AreaBack, "The way back"},
+	{AreaCRDs, "CRDs", (*Report).writeCRDs},
+	{AreaObjects, "Objects", (*Report).writeObjects},
+	{AreaSettings, "Settings of the running operator", (*Report).writeOperators},
+	{AreaRights, "Rights", (*Report).writeRights},
+	{AreaBack, "The way back", (*Report).writeBack},
 }
 
 // WriteJSON writes the report for programs.
@@ -26,12 +31,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	for _, t := range titles {
-		b.WriteString(t.title + "\n")
-		r.summary(&b, t.area)
+	for _, s := range sections {
+		b.WriteString(s.title + "\n")
+		s.summary(r, &b)
 		last := ""
 		for _, f := range r.Findings {
-			if f.Area != t.area {
+			if f.Area != s.area {
 				continue
 			}
 			if object := f.object(); object != last {
@@ -67,37 +72,41 @@ func writeFinding(b *strings.Builder, f Finding) {
 	}
 }
 
-// summary writes the text of an area besides its findings.
-func (r *Report) summary(b *strings.Builder, area Area) {
-	switch area {
-	case AreaCRDs:
-		for _, c := range r.CRDs {
-			if c.Installed {
-				fmt.Fprintf(b, "  %s: %s's; served %s, stored %s; storedVersions %s\n", c.Name, c.Of, strings.Join(c.Served, ", "), c.Stored, strings.Join(c.StoredVersions, ", "))
-			}
+func (r *Report) writeCRDs(b *strings.Builder) {
+	for _, c := range r.CRDs {
+		if c.Installed {
+			fmt.Fprintf(b, "  %s: %s's; served %s, stored %s; storedVersions %s\n", c.Name, c.Of, strings.Join(c.Served, ", "), c.Stored, strings.Join(c.StoredVersions, ", "))
 		}
-	case AreaObjects:
-		for _, o := range r.Objects {
-			fmt.Fprintf(b, "  %s: %d, of which %d with errors, %d with warnings\n", o.Kind, o.Count, o.Refused, o.Warned)
+	}
+}
+
+func (r *Report) writeObjects(b *strings.Builder) {
+	for _, o := range r.Objects {
+		fmt.Fprintf(b, "  %s: %d, of which %d with errors, %d with warnings\n", o.Kind, o.Count, o.Refused, o.Warned)
+	}
+}
+
+func (r *Report) writeOperators(b *strings.Builder) {
+	for _, o := range r.Operators {
+		fmt.Fprintf(b, "  Deployment %s/%s: %s, %s, ServiceAccount %s\n", o.Namespace, o.Name, o.Image, count(int(o.Replicas), "replica"), o.ServiceAccount)
+		for _, s := range o.Settings {
+			writeSetting(b, s)
 		}
-	case AreaSettings:
-		for _, o := range r.Operators {
-			fmt.Fprintf(b, "  Deployment %s/%s: %s, %s, ServiceAccount %s\n", o.Namespace, o.Name, o.Image, count(int(o.Replicas), "replica"), o.ServiceAccount)
-			for _, s := range o.Settings {
-				writeSetting(b, s)
-			}
-		}
-	case AreaRights:
-		if r.Rights.ServiceAccount != "" {
-			fmt.Fprintf(b, "  ServiceAccount %s: %s checked, %s with verbs missing\n", r.Rights.ServiceAccount, count(r.Rights.Checked, "right"), count(len(r.Rights.Missing), "resource"))
-		}
-	case AreaBack:
-		if len(r.Back) == 0 {
-			b.WriteString("  nothing on the objects that KubeRay does not know\n")
-		}
-		for _, c := range r.Back {
-			fmt.Fprintf(b, "  %s, on %s: %s\n", c.What, count(c.Objects, "object"), c.Effect)
-		}
+	}
+}
+
+func (r *Report) writeRights(b *strings.Builder) {
+	if r.Rights.ServiceAccount != "" {
+		fmt.Fprintf(b, "  ServiceAccount %s: %s checked, %s with verbs missing\n", r.Rights.ServiceAccount, count(r.Rights.Checked, "right"), count(len(r.Rights.Missing), "resource"))
+	}
+}
+
+func (r *Report) writeBack(b *strings.Builder) {
+	if len(r.Back) == 0 {
+		b.WriteString("  nothing on the objects that KubeRay does not know\n")
+	}
+	for _, c := range r.Back {
+		fmt.Fprintf(b, "  %s, on %s: %s\n", c.What, count(c.Objects, "object"), c.Effect)
 	}
 }
 

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -37,14 +38,7 @@ func Problem(w io.Writer, about string, err error, hint string) {
 		fmt.Fprintf(w, "Error: %s: %s\n", about, Clean(err.Error()))
 		return
 	}
-	head := p.Message
-	if len(p.Violations) > 1 {
-		head = fmt.Sprintf("%d problems", len(p.Violations)) // the message repeats them, cut short
-	}
-	if len(p.Violations) == 1 {
-		head = ""
-	}
-	fmt.Fprintf(w, "Error (%s): %s: %s\n", reasonOf(p), about, lineOf(head, p.Violations))
+	fmt.Fprintf(w, "Error (%s): %s: %s\n", cmp.Or(p.Reason, p.Code.String()), about, headOf(p))
 	if len(p.Violations) > 1 {
 		for _, v := range p.Violations {
 			fmt.Fprintf(w, "  %s\n", violationText(v))
@@ -53,14 +47,7 @@ func Problem(w io.Writer, about string, err error, hint string) {
 	for _, text := range p.Preconditions {
 		fmt.Fprintf(w, "  %s\n", Clean(text))
 	}
-	remedy, found := remedies[p.Reason]
-	if !found {
-		remedy = remedies[codeName(p.Code)]
-	}
-	if hint != "" {
-		remedy = hint
-	}
-	if remedy != "" {
+	if remedy := cmp.Or(hint, remedyOf(p)); remedy != "" {
 		fmt.Fprintf(w, "  remedy: %s\n", remedy)
 	}
 	if p.RetryAfter > 0 {
@@ -71,18 +58,24 @@ func Problem(w io.Writer, about string, err error, hint string) {
 	}
 }
 
-func reasonOf(p *raygate.Problem) string {
-	if p.Reason != "" {
-		return p.Reason
+// headOf returns the first line of a problem: its only violation, or how many there are.
+func headOf(p *raygate.Problem) string {
+	switch n := len(p.Violations); n {
+	case 0:
+		return Clean(p.Message)
+	case 1:
+		return violationText(p.Violations[0])
+	default:
+		return fmt.Sprintf("%d problems", n) // the message repeats them, cut short
 	}
-	return p.Code.String()
 }
 
-func lineOf(head string, violations []raygate.Violation) string {
-	if len(violations) == 1 {
-		return violationText(violations[0])
+// remedyOf returns what to do about a problem; empty if nobody can say.
+func remedyOf(p *raygate.Problem) string {
+	if remedy, found := remedies[p.Reason]; found {
+		return remedy
 	}
-	return Clean(head)
+	return remedies[codeName(p.Code)]
 }
 
 func violationText(v raygate.Violation) string {

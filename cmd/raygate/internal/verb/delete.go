@@ -21,10 +21,8 @@ type deleteCommand struct {
 	all           bool
 	cascade       string
 	ignoreMissing bool
-	wait          bool
-	limit         waitLimit
-	dry           dryRun
-	output        output.Flags
+	effect
+	output output.Flags
 }
 
 // propagations are kubectl's terms for the handling of dependents.
@@ -35,9 +33,9 @@ func newDelete(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR | TYPE --all | -f FILE...)",
 		Short: "Delete objects",
-		Long: `Delete objects, and wait until they are deleted; --wait=false does not wait.
+		Long: `Delete objects, and wait until they are gone; --wait=false does not wait.
 
-The cluster of a job, and the Pods of a cluster, are deleted, too.`,
+A job's cluster, and a cluster's Pods, go with it.`,
 		Example: `  raygate delete raycluster demo
   raygate delete jobs -l team=a --dry-run=server
   raygate delete -f manifests/ --ignore-not-found`,
@@ -45,14 +43,12 @@ The cluster of a job, and the Pods of a cluster, are deleted, too.`,
 	}
 	f := cmd.Flags()
 	d.addSelection(cmd)
-	f.StringSliceVarP(&d.files, "filename", "f", nil, "files and directories with the objects; - is standard input")
+	f.StringSliceVarP(&d.files, "filename", "f", nil, "files and directories that name the objects; - is standard input")
 	f.BoolVar(&d.all, "all", false, "all objects of the type in the namespace")
 	f.StringVar(&d.cascade, "cascade", "background", "deletion of dependents: background, foreground or orphan")
 	f.BoolVar(&d.ignoreMissing, "ignore-not-found", false, "ignore missing objects")
-	f.BoolVar(&d.wait, "wait", true, "wait until the objects are deleted")
+	d.addEffect(f, true, "wait until the objects are deleted")
 	f.StringVarP(&d.output.Form, "output", "o", "", "output format: name (default a line for each object)")
-	d.limit.add(f)
-	d.dry.add(f)
 	cmd.ValidArgsFunction = completeObjects(flags, true)
 	return cmd
 }
@@ -65,11 +61,8 @@ func (d *deleteCommand) run(ctx context.Context, s *session, args []string) erro
 	if err := d.output.Check("", output.Name); err != nil {
 		return err
 	}
-	validateOnly, err := d.dry.server()
+	validateOnly, err := d.checkEffect()
 	if err != nil {
-		return err
-	}
-	if err := d.limit.check(); err != nil {
 		return err
 	}
 	targets, err := d.targets(ctx, s, args)
@@ -107,11 +100,7 @@ func (d *deleteCommand) one(ctx context.Context, s *session, t target, propagati
 	if err != nil || uid == "" {
 		return false
 	}
-	operation := "deleted"
-	if validateOnly {
-		operation += " (server dry run)"
-	}
-	printDeleted(s.out, t.Ref, operation, d.output.Form == output.Name)
+	printDeleted(s.out, t.Ref, done("deleted", validateOnly), d.output.Form == output.Name)
 	return true
 }
 
@@ -126,7 +115,7 @@ func printDeleted(w io.Writer, r kind.Ref, operation string, short bool) {
 // targets are the objects that flags and arguments name.
 func (d *deleteCommand) targets(ctx context.Context, s *session, args []string) ([]target, error) {
 	switch {
-	case len(d.files) > 0 && (len(args) > 0 || d.given() || d.all || d.allNamespaces):
+	case len(d.files) > 0 && (len(args) > 0 || d.chooses()):
 		return nil, errors.New("name the objects by files, or by type, and not both")
 	case len(d.files) > 0:
 		return d.inFiles(s)
@@ -136,7 +125,7 @@ func (d *deleteCommand) targets(ctx context.Context, s *session, args []string) 
 		return nil, err
 	}
 	if refs[0].Name != "" {
-		if d.given() || d.all || d.allNamespaces {
+		if d.chooses() {
 			return nil, errors.New("an object that is named needs no --selector, --filter, --all and --all-namespaces")
 		}
 		var targets []target
@@ -147,6 +136,9 @@ func (d *deleteCommand) targets(ctx context.Context, s *session, args []string) 
 	}
 	return d.selected(ctx, s, refs)
 }
+
+// chooses reports whether a flag chooses among the objects of a type.
+func (d *deleteCommand) chooses() bool { return d.given() || d.all || d.allNamespaces }
 
 // selected are the objects of the types that the flags choose.
 func (d *deleteCommand) selected(ctx context.Context, s *session, refs []kind.Ref) ([]target, error) {

@@ -31,6 +31,14 @@ func (s *selection) addSelection(cmd *cobra.Command) {
 
 func (s *selection) given() bool { return s.selector != "" || s.filter != "" }
 
+// namespace returns the namespace of the objects; empty for all.
+func (s *selection) namespace(of *session) string {
+	if s.allNamespaces {
+		return ""
+	}
+	return of.namespace
+}
+
 type get struct {
 	selection
 	output  output.Flags
@@ -86,6 +94,11 @@ func (g *get) run(ctx context.Context, s *session, args []string) error {
 	if byName {
 		return g.named(ctx, s, refs)
 	}
+	return g.listed(ctx, s, refs)
+}
+
+// listed shows the objects of the types that the flags choose.
+func (g *get) listed(ctx context.Context, s *session, refs []kind.Ref) error {
 	var items []output.Item
 	for _, ref := range refs {
 		found, err := g.list(ctx, s, ref.Kind)
@@ -149,13 +162,9 @@ func (g *get) list(ctx context.Context, s *session, k *kind.Kind) ([]output.Item
 
 // list returns the objects of a selection.
 func list(ctx context.Context, s *session, k *kind.Kind, which selection, o raygate.ListOptions) ([]output.Item, error) {
-	namespace := s.namespace
-	if which.allNamespaces {
-		namespace = ""
-	}
 	o.LabelSelector, o.Filter = which.selector, which.filter
 	var items []output.Item
-	for m, err := range s.client.Messages(k.Kind, namespace).List(ctx, o) {
+	for m, err := range s.client.Messages(k.Kind, which.namespace(s)).List(ctx, o) {
 		if err != nil {
 			return nil, err
 		}

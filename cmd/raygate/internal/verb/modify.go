@@ -21,17 +21,13 @@ type modify struct {
 	state  string
 	do     func(ctx context.Context, m *raygate.Messages, name string, o raygate.WriteOptions) (proto.Message, error)
 	output output.Flags
-	dry    dryRun
-	wait   bool
-	limit  waitLimit
+	effect
 }
 
 func (c *modify) add(flags *connect.Flags, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&c.output.Form, "output", "o", "", "output format: json, yaml or name (default a line for each object)")
-	f.BoolVar(&c.wait, "wait", false, "wait until the change has taken effect")
-	c.limit.add(f)
-	c.dry.add(f)
+	c.addEffect(f, false, "wait until the change has taken effect")
 	cmd.ValidArgsFunction = completeObjects(flags, true)
 }
 
@@ -43,11 +39,8 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 	if err != nil {
 		return err
 	}
-	validateOnly, err := c.dry.server()
+	validateOnly, err := c.checkEffect()
 	if err != nil {
-		return err
-	}
-	if err := c.limit.check(); err != nil {
 		return err
 	}
 	if c.wait && validateOnly {
@@ -63,11 +56,7 @@ func (c *modify) run(ctx context.Context, s *session, args []string) error {
 			s.fail(r.String(), err, ExitFailed)
 			continue
 		}
-		operation := c.done
-		if validateOnly {
-			operation += " (server dry run)"
-		}
-		if err := c.output.Done(s.out, output.Item{Kind: r.Kind, Message: m}, operation); err != nil {
+		if err := c.output.Done(s.out, output.Item{Kind: r.Kind, Message: m}, done(c.done, validateOnly)); err != nil {
 			return err
 		}
 		changed = append(changed, target{Ref: r, namespace: s.namespace})
@@ -108,17 +97,17 @@ func newScale(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale (TYPE NAME... | TYPE/NAME...) --replicas N",
 		Short: "Change the size of a worker group",
-		Long: `Change the size of a worker group of clusters or services: the number of workers, or the
-bounds for the autoscaler. Omitted values stay.`,
+		Long: `Change the size of a worker group of clusters or services: how many workers it has, or
+between which bounds the autoscaler may choose. What is not given stays.`,
 		Example: `  raygate scale raycluster/demo --replicas 5
   raygate scale cluster demo --group gpu --min-replicas 0 --max-replicas 20 --wait`,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Group, "group", "", "name of the worker group; optional for a single group")
+	f.StringVar(&o.Group, "group", "", "name of the worker group; may be left out when there is one only")
 	numbers := map[string]*int32{"replicas": &replicas, "min-replicas": &least, "max-replicas": &most}
-	f.Int32Var(&replicas, "replicas", 0, "number of workers")
-	f.Int32Var(&least, "min-replicas", 0, "minimum for the autoscaler")
-	f.Int32Var(&most, "max-replicas", 0, "maximum for the autoscaler")
+	f.Int32Var(&replicas, "replicas", 0, "workers that the group is to have")
+	f.Int32Var(&least, "min-replicas", 0, "fewest workers that the autoscaler may choose")
+	f.Int32Var(&most, "max-replicas", 0, "most workers that the autoscaler may choose")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given := func(name string) *int32 {
 			if f.Changed(name) {
@@ -144,7 +133,7 @@ func newSuspend(flags *connect.Flags) *cobra.Command {
 		Use:   "suspend (TYPE NAME... | TYPE/NAME...)",
 		Short: "Suspend objects: their Pods go, they stay",
 		Long: `Suspend objects. The Pods of a cluster, and the cluster of a job or service, are deleted
-until you resume it. A suspended cron job creates no jobs.`,
+until it is resumed; a cron job makes no jobs meanwhile.`,
 		Example: `  raygate suspend raycluster/demo --wait`,
 		RunE:    run(flags, c.run),
 	}
@@ -159,7 +148,7 @@ func newResume(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume (TYPE NAME... | TYPE/NAME...)",
 		Short:   "Resume suspended objects",
-		Long:    `Resume suspended objects. With --wait, wait until jobs are complete, and other objects ready.`,
+		Long:    `Resume suspended objects. With --wait, jobs are waited for until they are complete, others until they are ready.`,
 		Example: `  raygate resume raycluster/demo --wait`,
 		RunE:    run(flags, c.run),
 	}

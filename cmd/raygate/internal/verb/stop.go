@@ -93,7 +93,7 @@ func newTrigger(flags *connect.Flags) *cobra.Command {
 				s.fail(refs[0].String(), err, ExitFailed)
 				return nil
 			}
-			fmt.Fprintf(s.out, "rayjob.ray.io/%s created%s\n", nameOf(job), map[bool]string{true: " (server dry run)"}[validateOnly])
+			fmt.Fprintf(s.out, "rayjob.ray.io/%s %s\n", nameOf(job), done("created", validateOnly))
 			return nil
 		}),
 	}

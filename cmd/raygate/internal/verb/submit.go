@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -177,14 +178,8 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 		return err
 	}
 	c.Shell = len(args) == 1
-	if c.cluster != "" {
-		for _, name := range newClusterFlags {
-			if s.cmd.Flags().Changed(name) {
-				return fmt.Errorf("--%s is for a new cluster and goes not together with --cluster", name)
-			}
-		}
-	} else if c.Memory != 0 {
-		return errors.New("--entrypoint-memory needs --cluster: a RayJob cannot say it")
+	if err := c.checkCluster(s.cmd.Flags()); err != nil {
+		return err
 	}
 	if c.dry.mode != "client" {
 		if _, err := c.dry.server(); err != nil {
@@ -209,6 +204,22 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 	}
 	if c.Image == "" {
 		c.Image = "rayproject/ray:" + c.RayVersion
+	}
+	return nil
+}
+
+// checkCluster refuses flags that do not suit the cluster of the job: a running one or a new one.
+func (c *submitCommand) checkCluster(flags *pflag.FlagSet) error {
+	if c.cluster == "" {
+		if c.Memory != 0 {
+			return errors.New("--entrypoint-memory needs --cluster: a RayJob cannot say it")
+		}
+		return nil
+	}
+	for _, name := range newClusterFlags {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s is for a new cluster and goes not together with --cluster", name)
+		}
 	}
 	return nil
 }

@@ -58,21 +58,15 @@ func (w *watch) run(ctx context.Context, s *session, args []string) error {
 	if len(refs) != 1 {
 		return errors.New("watch one type, or one object, at a time")
 	}
-	ref, o := refs[0], raygate.WatchOptions{LabelSelector: w.selector, Filter: w.filter, Basic: !w.output.Full()}
-	if ref.Name != "" {
-		if w.given() || w.allNamespaces {
-			return errors.New("an object that is named needs no --selector, --filter and --all-namespaces")
-		}
-		o.Filter = filterFor(ref.Name)
-	}
-	namespace := s.namespace
-	if w.allNamespaces {
-		namespace = ""
+	ref := refs[0]
+	o, err := w.options(ref.Name)
+	if err != nil {
+		return err
 	}
 	w.output.WithNamespace = w.allNamespaces
 	o.OnReconnect = func(err error) { s.progress.Note("Connecting again: " + reasonOf(err)) }
 	printer := w.output.Events(s.out, ref.Kind)
-	for event, err := range s.client.Messages(ref.Kind.Kind, namespace).Watch(ctx, o) {
+	for event, err := range s.client.Messages(ref.Kind.Kind, w.namespace(s)).Watch(ctx, o) {
 		switch {
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 			return nil // Ctrl-C is how a watch ends
@@ -87,6 +81,19 @@ func (w *watch) run(ctx context.Context, s *session, args []string) error {
 		}
 	}
 	return nil
+}
+
+// options returns which objects are watched. name is empty unless one is named.
+func (w *watch) options(name string) (raygate.WatchOptions, error) {
+	o := raygate.WatchOptions{LabelSelector: w.selector, Filter: w.filter, Basic: !w.output.Full()}
+	if name == "" {
+		return o, nil
+	}
+	if w.given() || w.allNamespaces {
+		return o, errors.New("an object that is named needs no --selector, --filter and --all-namespaces")
+	}
+	o.Filter = filterFor(name)
+	return o, nil
 }
 
 func filterFor(name string) string { return "metadata.name = " + strconv.Quote(name) }

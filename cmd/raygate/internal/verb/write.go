@@ -19,7 +19,7 @@ import (
 type dryRun struct{ mode string }
 
 func (d *dryRun) add(fs *pflag.FlagSet) {
-	fs.StringVar(&d.mode, "dry-run", "none", "none, or server: check the request, but do not write")
+	fs.StringVar(&d.mode, "dry-run", "none", "none, or server: everything happens but the write")
 	fs.Lookup("dry-run").NoOptDefVal = "server"
 }
 
@@ -35,15 +35,41 @@ func (d *dryRun) server() (bool, error) {
 	return false, fmt.Errorf("unknown --dry-run=%s: use none or server", d.mode)
 }
 
+// effect are the flags of a command that writes: whether it does, and whether and how long it waits for the effect.
+type effect struct {
+	dry   dryRun
+	wait  bool
+	limit waitLimit
+}
+
+func (e *effect) addEffect(fs *pflag.FlagSet, wait bool, usage string) {
+	fs.BoolVar(&e.wait, "wait", wait, usage)
+	e.limit.add(fs)
+	e.dry.add(fs)
+}
+
+// checkEffect checks the flags and reports whether the gateway only validates.
+func (e *effect) checkEffect() (validateOnly bool, err error) {
+	if validateOnly, err = e.dry.server(); err != nil {
+		return false, err
+	}
+	return validateOnly, e.limit.check()
+}
+
+// done returns the text for an operation that succeeded.
+func done(operation string, validateOnly bool) string {
+	if validateOnly {
+		return operation + " (server dry run)"
+	}
+	return operation
+}
+
 // write is the common part of create and apply.
 type write struct {
 	verb   string
 	files  []string
 	output output.Flags
-	dry    dryRun
-	// wait waits until the written objects are ready.
-	wait  bool
-	limit waitLimit
+	effect
 	apply raygate.ApplyOptions
 }
 
@@ -52,11 +78,11 @@ func newCreate(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create -f FILE...",
 		Short: "Create objects from files",
-		Long: `Create the Ray objects in YAML or JSON files. Files can contain several documents and
-lists. Other objects are skipped, with a note.
+		Long: `Create the Ray objects in YAML or JSON files. Files may hold several documents and lists;
+objects that are not of Ray are left out, with a note.
 
-All errors in an object are reported at once, with their paths. Objects without a
-namespace get the current one. With -n, an object of another namespace is refused.`,
+All mistakes in an object are reported at once, with their paths. Objects without a
+namespace go to the one that is meant; with -n, one of another namespace is refused.`,
 		Example: `  raygate create -f cluster.yaml
   helm template my-chart | raygate create -f - --dry-run=server
   raygate create -f job.yaml --wait --timeout 1h`,
@@ -71,16 +97,16 @@ func newApply(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE...",
 		Short: "Apply the fields in files to objects, or create them",
-		Long: `Apply the Ray objects in YAML or JSON files by server-side apply. Kubernetes records the
-manager of each field. It removes a field that you omit in the next apply. A field of
-another manager is a conflict; --force-conflicts takes it over.`,
+		Long: `Apply the Ray objects in YAML or JSON files by server-side apply: Kubernetes keeps who
+set which field, so that a field that is left out the next time is removed, and one that
+somebody else set is a conflict unless --force-conflicts takes it over.`,
 		Example: `  raygate apply -f manifests/
   raygate get raycluster/demo -o yaml | sed s/v1/v2/ | raygate apply -f - --force-conflicts`,
 		RunE: run(flags, w.run),
 	}
 	w.add(cmd)
-	cmd.Flags().StringVar(&w.apply.FieldManager, "field-manager", "raygate", "field manager, the owner of the fields")
-	cmd.Flags().BoolVar(&w.apply.Force, "force-conflicts", false, "take over fields that others own")
+	cmd.Flags().StringVar(&w.apply.FieldManager, "field-manager", "raygate", "who owns the fields")
+	cmd.Flags().BoolVar(&w.apply.Force, "force-conflicts", false, "take fields over that others own")
 	return cmd
 }
 
@@ -88,9 +114,7 @@ func (w *write) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVarP(&w.files, "filename", "f", nil, "files and directories; - is standard input")
 	f.StringVarP(&w.output.Form, "output", "o", "", "output format: json, yaml or name (default a line for each object)")
-	f.BoolVar(&w.wait, "wait", false, "wait until objects are ready, and jobs complete")
-	w.limit.add(f)
-	w.dry.add(f)
+	w.addEffect(f, false, "wait until objects are ready, and jobs complete")
 	cmd.Args = cobra.NoArgs
 }
 
@@ -98,11 +122,8 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 	if err := w.output.Check("", output.JSON, output.YAML, output.Name); err != nil {
 		return err
 	}
-	validateOnly, err := w.dry.server()
+	validateOnly, err := w.checkEffect()
 	if err != nil {
-		return err
-	}
-	if err := w.limit.check(); err != nil {
 		return err
 	}
 	if w.wait && validateOnly {
@@ -119,11 +140,7 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 			s.fail(d.where, err, ExitFailed)
 			continue
 		}
-		operation := w.verb
-		if validateOnly {
-			operation += " (server dry run)"
-		}
-		if err := w.output.Done(s.out, output.Item{Kind: d.kind, Message: m}, operation); err != nil {
+		if err := w.output.Done(s.out, output.Item{Kind: d.kind, Message: m}, done(w.verb, validateOnly)); err != nil {
 			return err
 		}
 		written = append(written, target{Ref: kind.Ref{Kind: d.kind, Name: nameOf(m)}, namespace: d.namespace})

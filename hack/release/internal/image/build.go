@@ -81,7 +81,8 @@ func build(ctx context.Context, o Options, p Program, platform v1.Platform) (*Pa
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, p.Name)
-	if err := Compile(ctx, o.Source, p.Package, o.LDFlags, platform.OS, platform.Architecture, binary); err != nil {
+	source := Source{Dir: o.Source, Package: p.Package, LDFlags: o.LDFlags, OS: platform.OS, Architecture: platform.Architecture}
+	if err := source.Compile(ctx, binary); err != nil {
 		return nil, err
 	}
 	sbom, err := bill(binary, p, o, platform)
@@ -141,15 +142,23 @@ func labels(o Options, p Program) map[string]string {
 	return out
 }
 
-// Compile builds a Go program without C and without a trace of the folder that it is built in.
-func Compile(ctx context.Context, source, pkg, ldflags, goos, goarch, out string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", out, pkg)
-	cmd.Dir = source
+// Source is a Go program for one platform.
+type Source struct {
+	// Dir is the folder of the module, Package the main package in it.
+	Dir, Package, LDFlags string
+	// OS and Architecture as in GOOS and GOARCH.
+	OS, Architecture string
+}
+
+// Compile builds the program without C and without a trace of the folder that it is built in.
+func (s Source) Compile(ctx context.Context, out string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", s.LDFlags, "-o", out, s.Package)
+	cmd.Dir = s.Dir
 	// Set variables of the environment that would change the result to the baseline of each architecture.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", "GOEXPERIMENT=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+s.OS, "GOARCH="+s.Architecture, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", "GOEXPERIMENT=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("compiling %s for %s/%s: %w", pkg, goos, goarch, err)
+		return fmt.Errorf("compiling %s for %s/%s: %w", s.Package, s.OS, s.Architecture, err)
 	}
 	return nil
 }

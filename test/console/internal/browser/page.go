@@ -89,15 +89,7 @@ func (p *Page) record(event any) {
 	case *runtime.EventExceptionThrown:
 		p.problems = append(p.problems, "exception: "+described(e.ExceptionDetails))
 	case *log.EventEntryAdded:
-		if e.Entry.Level != log.EntryLevelError && e.Entry.Level != log.EntryLevelWarning {
-			return
-		}
-		text := fmt.Sprintf("%s %s: %s (%s)", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
-		if e.Entry.Source == log.EntrySourceNetwork {
-			p.network = append(p.network, text)
-			return
-		}
-		p.problems = append(p.problems, text)
+		p.recordEntry(e.Entry)
 	case *audits.EventIssueAdded:
 		if e.Issue.Code == audits.InspectorIssueCodeContentSecurityPolicyIssue {
 			details := e.Issue.Details.ContentSecurityPolicyIssueDetails
@@ -113,6 +105,18 @@ func (p *Page) record(event any) {
 	case *network.EventLoadingFailed:
 		delete(p.open, e.RequestID)
 	}
+}
+
+func (p *Page) recordEntry(e *log.Entry) {
+	if e.Level != log.EntryLevelError && e.Level != log.EntryLevelWarning {
+		return
+	}
+	text := fmt.Sprintf("%s %s: %s (%s)", e.Source, e.Level, e.Text, e.URL)
+	if e.Source == log.EntrySourceNetwork {
+		p.network = append(p.network, text)
+		return
+	}
+	p.problems = append(p.problems, text)
 }
 
 func (p *Page) recordCall(e *runtime.EventConsoleAPICalled) {
