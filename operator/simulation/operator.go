@@ -111,11 +111,11 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, Connect: w.rays.connect,
-			Limits: limits, Suffix: suffix, DeleteJob: w.setting("delete job", 0.05), SubmitterRestart: w.setting("submitter restart", 0.3),
+			Limits: limits, Suffix: suffix, Jitter: w.jitter, DeleteJob: w.setting("delete job", 0.05), SubmitterRestart: w.setting("submitter restart", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayservicecontroller.New(rayservicecontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe,
-			APIs: apis, Version: o.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix,
+			APIs: apis, Version: o.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix, Jitter: w.jitter,
 		}).SetupWithManager(ctx, mgr, options),
 		raycronjobcontroller.New(raycronjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Local: time.UTC,

@@ -114,6 +114,11 @@ func (w *world) pick(name string, n int) int {
 	return w.stream(name).IntN(n)
 }
 
+// jitter is a number in [0,1) that depends on the time alone: goroutines ask for it in any order.
+func (w *world) jitter() float64 {
+	return rand.New(rand.NewPCG(w.seed, uint64(w.now()))).Float64() //nolint:gosec // a simulation
+}
+
 func (w *world) now() time.Duration { return time.Since(w.begin) }
 
 // log notes a line of the history. It may be called from any goroutine.

@@ -205,6 +205,24 @@ func (o *Options) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
+	o.validateAuthentication(check)
+	o.validateV1(check)
+	o.Tracing.validate(check)
+	for _, ns := range o.Namespaces {
+		problems := apivalidation.IsDNS1123Label(ns)
+		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
+	}
+	check(o.PageTokenSecret != "" && !isNamespacedName(o.PageTokenSecret), "--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
+	check(o.CallTimeout <= 0, "--call-timeout must be positive")
+	check(mostVerbose(o.Logging) > maxVerbosity, "--v and --vmodule must not exceed %d: from there on the bodies of requests to Kubernetes are logged, tokens and Secrets among them", maxVerbosity)
+	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
+	check(o.GRPCAddress == "", "--grpc-address is required")
+	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
+	return errors.Join(errs...)
+}
+
+// validateAuthentication checks how callers are identified.
+func (o *Options) validateAuthentication(check func(wrong bool, format string, args ...any)) {
 	impersonate := false
 	switch authn.Mode(o.Authentication) {
 	case authn.Passthrough:
@@ -221,19 +239,6 @@ func (o *Options) Validate() error {
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	check(o.AuthenticationConfig != "" && !impersonate, "--authentication-config is for --authentication=impersonate")
-	o.validateV1(check)
-	o.Tracing.validate(check)
-	for _, ns := range o.Namespaces {
-		problems := apivalidation.IsDNS1123Label(ns)
-		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
-	}
-	check(o.PageTokenSecret != "" && !isNamespacedName(o.PageTokenSecret), "--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
-	check(o.CallTimeout <= 0, "--call-timeout must be positive")
-	check(mostVerbose(o.Logging) > maxVerbosity, "--v and --vmodule must not exceed %d: from there on the bodies of requests to Kubernetes are logged, tokens and Secrets among them", maxVerbosity)
-	check(o.MaxConnectionAge < 0, "--max-connection-age must not be negative")
-	check(o.GRPCAddress == "", "--grpc-address is required")
-	check(o.DrainTimeout <= 0 || o.DrainDelay < 0, "--drain-timeout must be positive and --drain-delay not negative")
-	return errors.Join(errs...)
 }
 
 // maxVerbosity is up to where client-go logs no headers and bodies.

@@ -75,6 +75,9 @@ func TestFollowAcrossARestartingDashboard(t *testing.T) {
 				w.job(running, rayv1.JobStatusRunning)
 				w.record(t, "train-1", raysim.Running, "one\ntwo\n")
 				go func() {
+					for begin := time.Now(); w.ray.Tails() == 0 && time.Since(begin) < 10*time.Second; { // a tail shows what is written after it begins
+						time.Sleep(time.Millisecond)
+					}
 					for i := range 40 {
 						w.ray.AppendLog("train-1", fmt.Sprintf("line %d\n", i))
 						switch i {

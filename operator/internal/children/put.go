@@ -79,6 +79,11 @@ func (w *Writer) put(ctx context.Context, owner metav1.Object, a attempt, c Chil
 		}
 		current = taken
 	}
+	return w.repair(ctx, owner, a, c, current)
+}
+
+// repair patches current if it differs.
+func (w *Writer) repair(ctx context.Context, owner metav1.Object, a attempt, c Child, current client.Object) (Operation, error) {
 	what := w.describe(c.Desired)
 	if !w.ours(owner, current) {
 		return None, whyNotOurs(what, current, metav1.GetControllerOf(c.Desired))

@@ -61,7 +61,7 @@ var past = map[Operation]string{Create: "Created", Update: "Updated", Delete: "D
 type Failure struct {
 	Operation Operation
 	Message   string
-	// Refusal is report.Refusal of the API server's error; empty if the operator did not send a request.
+	// Refusal is conditions.Refusal of the API server's error; empty if the operator did not send a request.
 	Refusal string
 	// Cause is the API server's error without the additions in Message; nil if the operator did not send a request.
 	Cause error

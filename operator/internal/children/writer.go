@@ -17,8 +17,8 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/backoff"
 	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/overlay"
-	"github.com/raygate/raygate/operator/internal/report"
 )
 
 const (
@@ -114,17 +114,19 @@ func (w *Writer) Ensure(ctx context.Context, owner client.Object, c Child) Resul
 			w.failed(a, c, false, err, &r)
 		}
 		return r
-	case r.Err != nil:
-		return r
-	case c.MayBeUsers && r.Object == nil && w.found(a.key, a.generation):
-		return r // seen before, and not in the cache because it lacks our label
-	case c.AsFound && r.Object != nil && (c.MayBeUsers || metav1.IsControlledBy(r.Object, owner)):
-		return r
-	case w.tooEarly(a, &r):
+	case r.Err != nil, w.asItIs(owner, a, c, r.Object), w.tooEarly(a, &r):
 		return r
 	}
 	w.write(ctx, owner, a, c, &r)
 	return r
+}
+
+// asItIs reports whether the object that was found is used and never changed, or exists and is not in the cache because it lacks our label.
+func (w *Writer) asItIs(owner client.Object, a attempt, c Child, found client.Object) bool {
+	if found == nil {
+		return c.MayBeUsers && w.found(a.key, a.generation)
+	}
+	return c.AsFound && (c.MayBeUsers || metav1.IsControlledBy(found, owner))
 }
 
 // write creates the child, or patches it if it differs.
@@ -200,10 +202,10 @@ func (w *Writer) do(a attempt, r *Result, operation Operation, write func() erro
 	case err == nil:
 		r.Done = operation
 		w.refused.Succeeded(a.key)
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case stale(err):
 		r.Stale, r.After = true, soonGone
 	case Lasting(err):
-		w.refuse(a, r, Failure{Operation: operation, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)})
+		w.refuse(a, r, Failure{Operation: operation, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: conditions.Refusal(err)})
 	default:
 		r.Err = err
 	}
@@ -275,34 +277,36 @@ func (w *Writer) tooEarly(a attempt, r *Result) bool {
 // failed classifies an error. Failures that the user has to fix are retried with back-off, conflicts soon; other errors of the API
 // server are returned.
 func (w *Writer) failed(a attempt, c Child, exists bool, err error, r *Result) {
-	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: report.Refusal(err)}
-	var foreign *errNotOwned
-	var again *errRepaired
-	f.Taken = errors.As(err, &foreign)
-	if exists && !f.Taken { // an object of another owner is in the way of a create
+	foreign, taken := errors.AsType[*errNotOwned](err)
+	again, repaired := errors.AsType[*errRepaired](err)
+	f := Failure{Operation: Create, Message: err.Error(), Cause: errors.Unwrap(err), Refusal: conditions.Refusal(err), Taken: taken}
+	if exists && !taken { // an object of another owner is in the way of a create
 		f.Operation = Update
 	}
 	switch {
-	case f.Taken && c.MayBeUsers && foreign.controller == nil:
+	case taken && c.MayBeUsers && foreign.controller == nil:
 		w.refused.Succeeded(a.key)
 		w.sights.Set(a.key.Owner, a.key.Attempt, a.generation)
 		r.Object = foreign.found
 	case apierrors.IsAlreadyExists(err):
 		r.Stale, r.After = true, RetryAfter // the object with the name is gone again
-	case errors.Is(err, errPredecessor), exists && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)):
+	case errors.Is(err, errPredecessor), exists && stale(err):
 		r.Stale, r.After = true, soonGone
-	case errors.As(err, &again):
+	case repaired:
 		f.Refusal = ""
 		r.Object, r.Failure, r.After = c.Desired, &f, again.wait
 	case errors.Is(err, errBeingDeleted):
 		r.Failure, r.After = &f, RetryAfter // the watch reports the deletion earlier
-	case f.Taken, Lasting(err):
+	case taken, Lasting(err):
 		w.refuse(a, r, f)
 	default:
 		r.Failure, _ = w.refused.Last(a.key, a.generation)
 		r.Err = err
 	}
 }
+
+// stale reports whether an object has changed since it was read, or is gone.
+func stale(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
 // refuse records a lasting failure and sets the growing wait before the next attempt.
 func (w *Writer) refuse(a attempt, r *Result, f Failure) {

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // Action is an idempotent action for a RayJob.
@@ -160,4 +160,4 @@ func (s *step) now() *metav1.Time { return &metav1.Time{Time: s.in.Now} }
 // maxMessage limits the length of a stored message, in bytes. Ray adds up to 20,000 characters of log.
 const maxMessage = 8 << 10
 
-func clip(text string) string { return report.ClipMiddle(text, "\n[...]\n", maxMessage) }
+func clip(text string) string { return conditions.ClipMiddle(text, "\n[...]\n", maxMessage) }

@@ -11,7 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // head creates the head Pod if the plan contains one, and reports whether workers can be created.
@@ -34,7 +34,7 @@ func (r *run) head(ctx context.Context) bool {
 	})
 	prefix := r.work.Head.GenerateName
 	describe := func(err error) Failure {
-		return Failure{Reason: rayv1.ReasonFailedCreateHeadPod, Message: "creating the head Pod: " + steady(err, prefix), Refusal: report.Refusal(err)}
+		return Failure{Reason: rayv1.ReasonFailedCreateHeadPod, Message: "creating the head Pod: " + steady(err, prefix), Refusal: conditions.Refusal(err)}
 	}
 	if !r.end(a, describe) {
 		return false
@@ -110,7 +110,7 @@ func (r *run) workers(ctx context.Context) {
 			return Failure{
 				Reason:  rayv1.ReasonFailedCreateWorkerPod,
 				Message: fmt.Sprintf("creating workers of group %s: %s", last.Name, steady(err, last.Model.GenerateName)),
-				Refusal: report.Refusal(err),
+				Refusal: conditions.Refusal(err),
 			}
 		})
 	}

@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/podplan"
-	"github.com/raygate/raygate/operator/internal/report"
 )
 
 // deleteFailure describes why Pods of the group of d could not be deleted.
 func (r *run) deleteFailure(d podplan.Deletion, err error) Failure {
-	f := Failure{Reason: rayv1.ReasonFailedDeleteWorkerPod, Message: err.Error(), Refusal: report.Refusal(err)}
+	f := Failure{Reason: rayv1.ReasonFailedDeleteWorkerPod, Message: err.Error(), Refusal: conditions.Refusal(err)}
 	switch {
 	case r.result.DeletedAll:
 		f.Reason = rayv1.ReasonFailedDeleteAllPods

@@ -108,6 +108,6 @@ type Result struct {
 type Failure struct {
 	Reason  string // reason of the condition ReplicaFailure
 	Message string // stable between attempts as long as the cause is the same
-	Refusal string // report.Refusal of the error
+	Refusal string // conditions.Refusal of the error
 	Event   string // reason of the event; empty means that of the condition
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 const messagePodsReady = "all Pods that the spec asks for are ready"
@@ -19,7 +19,7 @@ const messagePodsReady = "all Pods that the spec asks for are ready"
 // Ready is True while all Pods that the spec asks for are ready. Once a cluster with autoscaling has been provisioned, the spec asks
 // for a head and minReplicas; the other replicas are the autoscaler's, which may wait for nodes without end.
 func RayCluster(rc *rayv1.RayCluster, obstacles []Obstacle, now time.Time) Obstacle {
-	c := conditions(&rc.Status.Conditions, rc.Generation, now)
+	c := edit(&rc.Status.Conditions, rc.Generation, now)
 	result := join(obstacles)
 	v := verdictOnCluster(rc, c, obstacles, result)
 	v.apply(c)
@@ -31,7 +31,7 @@ func RayCluster(rc *rayv1.RayCluster, obstacles []Obstacle, now time.Time) Obsta
 	return result
 }
 
-func verdictOnCluster(rc *rayv1.RayCluster, c report.Conditions, obstacles []Obstacle, obstacle Obstacle) verdict {
+func verdictOnCluster(rc *rayv1.RayCluster, c conditions.Editor, obstacles []Obstacle, obstacle Obstacle) verdict {
 	if invalid := c.Find(rayv1.RayClusterInvalidSpec); invalid != nil && invalid.Reason != rayv1.ReasonToleratedRayClusterSpec {
 		return stalled(invalid.Reason, invalid.Message)
 	}
@@ -62,7 +62,7 @@ func verdictOnCluster(rc *rayv1.RayCluster, c report.Conditions, obstacles []Obs
 const reasonCertificates = "CertificatesNotReady"
 
 // verdictOnPods returns the verdict by the numbers of Pods alone.
-func verdictOnPods(rc *rayv1.RayCluster, c report.Conditions) verdict {
+func verdictOnPods(rc *rayv1.RayCluster, c conditions.Editor) verdict {
 	if head := c.Find(rayv1.HeadPodReady); head == nil || head.Status != metav1.ConditionTrue {
 		reason, message := rayv1.ReasonHeadPodNotFound, ""
 		if head != nil {

@@ -12,7 +12,7 @@ import (
 // why the RayJob that is due cannot be created; both are empty if there is no such problem.
 func RayCronJob(cj *rayv1.RayCronJob, invalid, refusal string, now time.Time) {
 	cj.Status.ObservedGeneration = cj.Generation
-	verdictOnCronJob(cj, invalid, refusal).apply(conditions(&cj.Status.Conditions, cj.Generation, now))
+	verdictOnCronJob(cj, invalid, refusal).apply(edit(&cj.Status.Conditions, cj.Generation, now))
 }
 
 func verdictOnCronJob(cj *rayv1.RayCronJob, invalid, refusal string) verdict {

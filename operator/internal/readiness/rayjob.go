@@ -4,7 +4,7 @@ import (
 	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // RayJob sets the three conditions of a job. They follow from its other conditions, and from its cluster while the job waits for that.
@@ -12,11 +12,11 @@ import (
 //
 // Ready is True after the job has succeeded or was stopped. A job that may still run is in progress, also between attempts.
 func RayJob(st *rayv1.RayJobStatus, rj *rayv1.RayJob, refusal string, now time.Time) {
-	c := conditions(&st.Conditions, rj.Generation, now)
+	c := edit(&st.Conditions, rj.Generation, now)
 	verdictOnJob(st, rj, c, refusal).apply(c)
 }
 
-func verdictOnJob(st *rayv1.RayJobStatus, rj *rayv1.RayJob, c report.Conditions, refusal string) verdict {
+func verdictOnJob(st *rayv1.RayJobStatus, rj *rayv1.RayJob, c conditions.Editor, refusal string) verdict {
 	switch st.JobDeploymentStatus {
 	case rayv1.JobDeploymentStatusComplete:
 		reason, message := said(c, rayv1.RayJobComplete)
@@ -41,7 +41,7 @@ func verdictOnJob(st *rayv1.RayJobStatus, rj *rayv1.RayJob, c report.Conditions,
 }
 
 // said returns the reason and the message of a condition.
-func said(c report.Conditions, kind string) (reason, message string) {
+func said(c conditions.Editor, kind string) (reason, message string) {
 	if found := c.Find(kind); found != nil {
 		return found.Reason, found.Message
 	}
@@ -50,7 +50,7 @@ func said(c report.Conditions, kind string) (reason, message string) {
 
 // obstacleOf returns what a cluster waits for, or why it is stalled, as its own conditions have it; the zero value for neither.
 func obstacleOf(name string, st *rayv1.RayClusterStatus) Obstacle {
-	c := conditions(&st.Conditions, 0, time.Time{})
+	c := edit(&st.Conditions, 0, time.Time{})
 	for _, kind := range []string{rayv1.ConditionStalled, rayv1.ConditionReconciling} {
 		found := c.Find(kind)
 		if found == nil {

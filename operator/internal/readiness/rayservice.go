@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // RayService sets Reconciling and Stalled of a service; Ready is KubeRay's. The status may already have Stalled with a problem of the
@@ -18,12 +18,12 @@ import (
 //
 // A service that serves is in progress while an upgrade or a new configuration is under way.
 func RayService(rs *rayv1.RayService, stored []metav1.Condition, configuring bool, now time.Time) {
-	c := conditions(&rs.Status.Conditions, rs.Generation, now)
+	c := edit(&rs.Status.Conditions, rs.Generation, now)
 	verdictOnService(rs, c, configuring).applyWork(c)
 	keepTimes(rs.Status.Conditions, stored)
 }
 
-func verdictOnService(rs *rayv1.RayService, c report.Conditions, configuring bool) verdict {
+func verdictOnService(rs *rayv1.RayService, c conditions.Editor, configuring bool) verdict {
 	serves := c.Find(rayv1.RayServiceReady)
 	switch {
 	case c.True(rayv1.RayServiceSuspending):
@@ -65,7 +65,7 @@ func obstacleOfService(st *rayv1.RayServiceStatuses, serves *metav1.Condition) O
 }
 
 // verdictOnWork returns the verdict on a service without obstacles.
-func verdictOnWork(st *rayv1.RayServiceStatuses, c report.Conditions, configuring bool) verdict {
+func verdictOnWork(st *rayv1.RayServiceStatuses, c conditions.Editor, configuring bool) verdict {
 	for _, kind := range []string{rayv1.RayServiceRollbackInProgress, rayv1.RayServiceUpgradeInProgress} {
 		if c.True(kind) {
 			return progressing(said(c, kind))

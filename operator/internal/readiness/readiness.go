@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // Obstacle is what keeps an object from what its spec asks for.
@@ -45,13 +45,13 @@ func refused(reason, message string) Obstacle {
 }
 
 // Shows reports whether one of the three conditions already has the reason.
-func Shows(conditions []metav1.Condition, reason string) bool {
-	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return derived(c) && c.Reason == reason })
+func Shows(list []metav1.Condition, reason string) bool {
+	return slices.ContainsFunc(list, func(c metav1.Condition) bool { return derived(c) && c.Reason == reason })
 }
 
 // Without returns the conditions without the three.
-func Without(conditions []metav1.Condition) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(conditions), derived)
+func Without(list []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(list), derived)
 }
 
 func derived(c metav1.Condition) bool {
@@ -99,20 +99,20 @@ func suspended(o metav1.Object) verdict {
 const labelQueue = "kueue.x-k8s.io/queue-name"
 
 // apply sets the three conditions.
-func (v verdict) apply(c report.Conditions) {
+func (v verdict) apply(c conditions.Editor) {
 	switch {
 	case v.state == "":
 		c.Remove(rayv1.ConditionReady)
 	case v.ready && v.state == rayv1.ConditionStalled:
 		c.Set(rayv1.ConditionReady, metav1.ConditionTrue, rayv1.ReasonAllPodsReady, messagePodsReady)
 	default:
-		c.Set(rayv1.ConditionReady, report.Status(v.ready), v.reason, v.message)
+		c.Set(rayv1.ConditionReady, conditions.Status(v.ready), v.reason, v.message)
 	}
 	v.applyWork(c)
 }
 
 // applyWork sets Reconciling and Stalled.
-func (v verdict) applyWork(c report.Conditions) {
+func (v verdict) applyWork(c conditions.Editor) {
 	for _, kind := range []string{rayv1.ConditionReconciling, rayv1.ConditionStalled} {
 		if kind != v.state {
 			c.Remove(kind)
@@ -122,8 +122,9 @@ func (v verdict) applyWork(c report.Conditions) {
 	}
 }
 
-func conditions(list *[]metav1.Condition, generation int64, now time.Time) report.Conditions {
-	return report.Conditions{List: list, Generation: generation, Now: now}
+// edit returns the editor of the conditions in list.
+func edit(list *[]metav1.Condition, generation int64, now time.Time) conditions.Editor {
+	return conditions.Editor{List: list, Generation: generation, Now: now}
 }
 
 // keepTimes restores the transition times of conditions whose status is as stored.

@@ -20,6 +20,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/owned"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -82,8 +83,8 @@ func (g *greeter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	s := &greetingScope{owner: before.DeepCopy()}
 	p, err := reconcile.Run(ctx, g.steps, s)
 	var list []metav1.Condition
-	news := p.Done("ConfigMap") && report.Conditions{List: &list, Generation: before.GetGeneration(), Now: g.clock.Now()}.
-		Set("Greeted", report.Status(s.config.Failure == nil), "Looked", "")
+	news := p.Done("ConfigMap") && conditions.Editor{List: &list, Generation: before.GetGeneration(), Now: g.clock.Now()}.
+		Set("Greeted", conditions.Status(s.config.Failure == nil), "Looked", "")
 	if found, _, _ := unstructured.NestedSlice(before.Object, "status", "conditions"); news && len(found) == 0 {
 		c, convertErr := runtime.DefaultUnstructuredConverter.ToUnstructured(&list[0])
 		_, again, saveErr := g.versions.SaveStatus(ctx, g.client, before, with(s.owner, c))

@@ -1,3 +1,5 @@
+// Package report sends the events of a controller after the corresponding status is saved, and records what was sent. It depends on no kind
+// and no scope.
 package report
 
 import (
@@ -12,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // maxNote is the maximum length of an event's note.
@@ -59,7 +62,7 @@ func Send(recorder events.EventRecorder, object runtime.Object, list []Event) {
 				notes = append(notes, other.Note)
 			}
 		}
-		recorder.Eventf(object, nil, e.Type, e.Reason, e.Action, "%s", Clip(strings.Join(notes, "; "), maxNote))
+		recorder.Eventf(object, nil, e.Type, e.Reason, e.Action, "%s", conditions.Clip(strings.Join(notes, "; "), maxNote))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
@@ -75,7 +76,7 @@ func TestSetSaysWhatIsNew(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := report.Conditions{List: tc.list, Generation: 7, Now: raytest.Epoch.Add(time.Hour)}
+			c := conditions.Editor{List: tc.list, Generation: 7, Now: raytest.Epoch.Add(time.Hour)}
 			if got := c.Set("T", tc.status, tc.reason, tc.message); got != tc.want {
 				t.Errorf("news: %t, want %t", got, tc.want)
 			}
@@ -121,7 +122,7 @@ func TestRefusal(t *testing.T) {
 		`violates PodSecurity "restricted:latest"`:                      rayv1.ReasonAdmissionDenied,
 		"pods is forbidden: User cannot create":                         rayv1.ReasonRequestRefused,
 	} {
-		if got := report.Refusal(errors.New(text)); got != want {
+		if got := conditions.Refusal(errors.New(text)); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

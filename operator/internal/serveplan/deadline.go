@@ -17,30 +17,15 @@ const ProgressDeadline = 10 * time.Minute
 
 // overdue finds operations that take too long. KubeRay does not report them.
 func (s *step) overdue() (reason, message string) {
-	since, limit, what := time.Time{}, ProgressDeadline, ""
-	up, ready := s.conds().Find(rayv1.RayServiceUpgradeInProgress), s.conds().Find(rayv1.RayServiceReady)
-	switch {
-	case up != nil && up.Status == metav1.ConditionTrue:
-		since, what = up.LastTransitionTime.Time, up.Message
-		if s.inSteps() {
-			u := s.state()
-			limit += u.Interval
-			since = later(since, u.Shifted)
-		}
-	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):
-		since, what = ready.LastTransitionTime.Time, withReason(ready.Message, s.waits)
-	default:
-		return "", ""
-	}
+	since, limit, what := s.inProgress()
+	came, awaited := s.podsReady()
 	switch p := s.pending(); {
-	case p == nil && s.pendingName() != "":
-		return "", "" // the cluster is being created
+	case since.IsZero():
+		return "", ""
+	case p == nil && s.pendingName() != "", awaited:
+		return "", "" // the cluster is being created, or its deadline begins when its Pods are ready
 	case p != nil:
 		since = later(since, p.Made)
-	}
-	came, awaited := s.podsReady()
-	if awaited {
-		return "", "" // the deadline begins when the Pods are ready
 	}
 	since = later(since, came)
 	if at := since.Add(limit); s.in.Now.Before(at) {
@@ -48,6 +33,24 @@ func (s *step) overdue() (reason, message string) {
 		return "", ""
 	}
 	return rayv1.ReasonProgressDeadlineExceeded, fmt.Sprintf("no step since %s: %s", since.UTC().Format(time.RFC3339), what)
+}
+
+// inProgress returns since when an upgrade or a start makes no progress, the limit for that, and what it waits for; the zero time if
+// there is none.
+func (s *step) inProgress() (since time.Time, limit time.Duration, what string) {
+	up, ready := s.conds().Find(rayv1.RayServiceUpgradeInProgress), s.conds().Find(rayv1.RayServiceReady)
+	switch {
+	case up != nil && up.Status == metav1.ConditionTrue:
+		since, limit = up.LastTransitionTime.Time, ProgressDeadline
+		if s.inSteps() {
+			u := s.state()
+			since, limit = later(since, u.Shifted), limit+u.Interval
+		}
+		return since, limit, up.Message
+	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):
+		return ready.LastTransitionTime.Time, ProgressDeadline, withReason(ready.Message, s.waits)
+	}
+	return since, limit, what
 }
 
 // podsReady returns when the Pods of the cluster that is being prepared became ready, the zero time for not yet. awaited means that

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // DashboardPatience is how long a dashboard may be unreachable before the service counts as stalled.
@@ -36,8 +36,8 @@ func Differs(before, after *rayv1.RayServiceStatuses) bool {
 }
 
 // conds are the conditions of the new status.
-func (s *step) conds() report.Conditions {
-	return report.Conditions{List: &s.st.Conditions, Generation: s.in.Service.Generation, Now: s.in.Now}
+func (s *step) conds() conditions.Editor {
+	return conditions.Editor{List: &s.st.Conditions, Generation: s.in.Service.Generation, Now: s.in.Now}
 }
 
 func (s *step) is(kind string) bool { return s.conds().True(kind) }
@@ -53,7 +53,7 @@ func (s *step) because(kind, reason string) bool {
 const maxMessage = 4 << 10
 
 func (s *step) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	s.conds().Set(kind, status, reason, report.Clip(message, maxMessage))
+	s.conds().Set(kind, status, reason, conditions.Clip(message, maxMessage))
 }
 
 func (s *step) remove(kinds ...string) { s.conds().Remove(kinds...) }

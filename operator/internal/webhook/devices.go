@@ -13,8 +13,8 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/devicequota"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
@@ -49,11 +49,11 @@ func (d *Devices) warnings(k kind, req admission.Request) []string {
 		}
 		texts = append(texts, text)
 	}
-	if len(texts) >= report.MaxWarnings {
-		texts = append(texts[:report.MaxWarnings-1], "and more about devices; `raygate validate --device-registry` prints all")
+	if len(texts) >= conditions.MaxWarnings {
+		texts = append(texts[:conditions.MaxWarnings-1], "and more about devices; `raygate validate --device-registry` prints all")
 	}
 	for i := range texts {
-		texts[i] = report.Clip(texts[i], report.MaxWarning)
+		texts[i] = conditions.Clip(texts[i], conditions.MaxWarning)
 	}
 	return texts
 }

@@ -16,8 +16,8 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/devicequota"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 	"github.com/raygate/raygate/pkg/validation"
@@ -66,7 +66,7 @@ func TestDeviceWarnings(t *testing.T) {
 	}
 	for _, user := range []string{"jane", "system:serviceaccount:argocd:application-controller"} {
 		for name, before := range map[string][]byte{"creates": nil, "changes devices": other} {
-			if r := ask(user, raw, before); !r.Allowed || about(r) != report.MaxWarnings-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "--device-registry") {
+			if r := ask(user, raw, before); !r.Allowed || about(r) != conditions.MaxWarnings-1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "--device-registry") {
 				t.Errorf("%s %s: %+v", user, name, r)
 			}
 		}

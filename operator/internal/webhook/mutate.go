@@ -12,8 +12,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/conversion"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -75,7 +75,7 @@ func onlyDefaults(k kind, obj map[string]any) map[string]any {
 
 // undecodable is not reached: the API server encoded the object.
 func undecodable(err error) answer {
-	return allow(outcomeFailed, report.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), report.MaxWarning))
+	return allow(outcomeFailed, conditions.Clip("the webhook of the operator could not read this object and filled nothing in: "+err.Error(), conditions.MaxWarning))
 }
 
 // fromOldClient reports whether the client used another version than the one sent to the webhook.
@@ -88,7 +88,7 @@ func restoreWarning(restored []jsonpatch.Operation) string {
 	for _, op := range restored {
 		fields = append(fields, strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "."))
 	}
-	return report.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), report.MaxWarning)
+	return conditions.Clip("this write left out fields that only ray.io/v1 has, and they were kept; write through v1 to change them: "+strings.Join(fields, ", "), conditions.MaxWarning)
 }
 
 // missingDefaults compares the JSON of the object's Go type without and with defaults, so that additions of the type itself cancel

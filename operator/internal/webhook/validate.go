@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -132,11 +132,11 @@ func warningTexts(warnings field.ErrorList) []string {
 	violations := validation.Violations(warnings)
 	var texts []string
 	for i, v := range violations {
-		if i == report.MaxWarnings-1 && len(violations) > report.MaxWarnings {
+		if i == conditions.MaxWarnings-1 && len(violations) > conditions.MaxWarnings {
 			texts = append(texts, fmt.Sprintf("and %d more warnings; `raygate validate` prints all", len(violations)-i))
 			break
 		}
-		texts = append(texts, report.Clip(v.Field+": "+v.Message, report.MaxWarning-len(v.Rule)-3)+" ("+v.Rule+")")
+		texts = append(texts, conditions.Clip(v.Field+": "+v.Message, conditions.MaxWarning-len(v.Rule)-3)+" ("+v.Rule+")")
 	}
 	return texts
 }

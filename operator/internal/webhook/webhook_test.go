@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -264,13 +264,13 @@ func TestWarningsAreFewAndShort(t *testing.T) {
 		list = append(list, field.Invalid(field.NewPath("spec").Index(i), i, strings.Repeat("größe ", 60)).WithOrigin("RC-999"))
 	}
 	got := warningTexts(list)
-	if len(got) != report.MaxWarnings || !strings.Contains(got[report.MaxWarnings-1], "21 more") {
+	if len(got) != conditions.MaxWarnings || !strings.Contains(got[conditions.MaxWarnings-1], "21 more") {
 		t.Errorf("%d warnings, the last %q", len(got), got[len(got)-1])
 	}
 	total := 0
 	for _, w := range got {
 		total += len(w)
-		if len(w) > report.MaxWarning {
+		if len(w) > conditions.MaxWarning {
 			t.Errorf("warning of %d bytes: %q", len(w), w)
 		}
 	}

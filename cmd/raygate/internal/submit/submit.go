@@ -137,19 +137,26 @@ func oneCommand(entrypoint string) string {
 
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
+// templates are those of the Pods.
+func (o *Options) templates() (head, worker corev1.PodTemplateSpec, err error) {
+	if head, err = template("ray-head", o.Image, o.Head); err != nil {
+		return head, worker, fmt.Errorf("--head-%w", err)
+	}
+	if worker, err = template("ray-worker", o.Image, o.Worker); err != nil {
+		return head, worker, fmt.Errorf("--worker-%w", err)
+	}
+	return head, worker, nil
+}
+
 // RayJob is a job with its own cluster.
 func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	env, err := o.runtimeEnv()
 	if err != nil {
 		return nil, err
 	}
-	head, err := template("ray-head", o.Image, o.Head)
+	head, worker, err := o.templates()
 	if err != nil {
-		return nil, fmt.Errorf("--head-%w", err)
-	}
-	worker, err := template("ray-worker", o.Image, o.Worker)
-	if err != nil {
-		return nil, fmt.Errorf("--worker-%w", err)
+		return nil, err
 	}
 	labels, err := o.labels()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/readiness"
@@ -141,8 +142,8 @@ func setSuspension(s *scope, t tally) {
 		// Also if the field was removed: KubeRay 1.7 then leaves the cluster suspended forever.
 		suspended = false
 	}
-	s.conditions().Set(rayv1.RayClusterSuspending, report.Status(suspending), rayv1.ReasonRayClusterSuspending, "")
-	s.conditions().Set(rayv1.RayClusterSuspended, report.Status(suspended), rayv1.ReasonRayClusterSuspended, "")
+	s.conditions().Set(rayv1.RayClusterSuspending, conditions.Status(suspending), rayv1.ReasonRayClusterSuspending, "")
+	s.conditions().Set(rayv1.RayClusterSuspended, conditions.Status(suspended), rayv1.ReasonRayClusterSuspended, "")
 }
 
 // setProvisioned sets the condition to True once. It stays True until a suspension has deleted all Pods.

@@ -7,6 +7,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/reconcile"
@@ -89,8 +90,8 @@ func (s *scope) after(d time.Duration) { s.lookAgain = reconcile.Sooner(s.lookAg
 func (s *scope) hold(why string) { s.holds = append(s.holds, why) }
 
 // conditions returns the conditions of the new status.
-func (s *scope) conditions() report.Conditions {
-	return report.Conditions{List: &s.cluster.Status.Conditions, Generation: s.cluster.Generation, Now: s.now}
+func (s *scope) conditions() conditions.Editor {
+	return conditions.Editor{List: &s.cluster.Status.Conditions, Generation: s.cluster.Generation, Now: s.now}
 }
 
 // dependent records the result for a child: an event for a write, an entry in the condition ChildFailure for a failure. Reasons

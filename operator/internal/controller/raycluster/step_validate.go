@@ -25,14 +25,7 @@ import (
 // not blocked by it.
 func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	options := r.config.Validation
-	if r.config.MTLS && cert.Needed(s.cluster) {
-		found, err := r.optional.Ready(cert.CertificateKind)
-		if err != nil {
-			// Unknown: the step certificates holds the Pods back.
-			ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
-		}
-		options.CertManagerMissing = err == nil && !found
-	}
+	options.CertManagerMissing = r.config.MTLS && cert.Needed(s.cluster) && r.certManagerMissing(ctx)
 	errs := validation.Create(s.cluster, options).Errors
 	if len(errs) == 0 {
 		r.noteWarnings(s)
@@ -59,6 +52,15 @@ func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome,
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
 	s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, "The spec is refused: "+s.invalid))
 	return reconcile.Outcome{Stop: true}, nil
+}
+
+// certManagerMissing is false while that is unknown: then the step certificates holds the Pods back.
+func (r *Reconciler) certManagerMissing(ctx context.Context) bool {
+	found, err := r.optional.Ready(cert.CertificateKind)
+	if err != nil {
+		ctrllog.FromContext(ctx).Error(err, "Looking for cert-manager")
+	}
+	return err == nil && !found
 }
 
 // eventRules are warnings that are sent as events. Metrics count the others; admission and raygate validate report them. Like

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
 // maxConditionMessage keeps the log in Ray's message out of conditions; status.message contains it.
@@ -16,12 +16,12 @@ const maxConditionMessage = 512
 
 // setConditions derives the conditions from the rest of the status and from what the RayJob waits for. Their messages are stable.
 func setConditions(st *rayv1.RayJobStatus, generation int64, now time.Time, waits string) {
-	c := report.Conditions{List: &st.Conditions, Generation: generation, Now: now.Truncate(time.Second)}
+	c := conditions.Editor{List: &st.Conditions, Generation: generation, Now: now.Truncate(time.Second)}
 	line, _, _ := strings.Cut(st.Message, "\n")
-	message := report.Clip(line, maxConditionMessage)
+	message := conditions.Clip(line, maxConditionMessage)
 	reason := reasonOfRunning(st)
 	runs := reason == rayv1.ReasonJobRunning
-	c.Set(rayv1.RayJobRunning, report.Status(runs), reason, cmp.Or(waits, message))
+	c.Set(rayv1.RayJobRunning, conditions.Status(runs), reason, cmp.Or(waits, message))
 
 	sets := func(kind string, on bool, reason, message, reasonOff string) {
 		switch {

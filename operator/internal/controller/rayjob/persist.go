@@ -1,6 +1,7 @@
 package rayjob
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"strings"
@@ -58,10 +59,7 @@ func nextStatus(before *rayv1.RayJob, s *scope, waitsSince time.Time) rayv1.RayJ
 	if s.held && st.JobDeploymentStatus != before.Status.JobDeploymentStatus {
 		before.Status.DeepCopyInto(&st)
 	}
-	problem, refusal := s.problem, ""
-	if problem == "" {
-		problem = strings.Join(s.warnings, "; ")
-	}
+	problem, refusal := cmp.Or(s.problem, strings.Join(s.warnings, "; ")), ""
 	if problem != "" && st.JobStatus == rayv1.JobStatusNew && !st.JobDeploymentStatus.IsTerminal() && !jobplan.GivesUp(&st) {
 		st.Message, refusal = problem, s.problem
 	}

@@ -102,18 +102,9 @@ func (q *questions) serve(key string) {
 // or too large.
 func (q *question) put(ctx context.Context, c dashboard.Client) error {
 	q.answers, q.errs = map[string]*dashboard.Job{}, map[string]error{}
-	listed := false
-	if len(q.ids) > 1 {
-		jobs, err := c.ListJobs(ctx)
-		if err != nil && !errors.Is(err, dashboard.ErrMalformed) && !errors.Is(err, dashboard.ErrTooLarge) {
-			return err
-		}
-		listed = err == nil
-		for i := range jobs {
-			if _, asked := q.ids[jobs[i].SubmissionID]; asked {
-				q.answers[jobs[i].SubmissionID] = &jobs[i]
-			}
-		}
+	listed, err := q.list(ctx, c)
+	if err != nil {
+		return err
 	}
 	for id, had := range q.ids {
 		if q.answers[id] != nil || listed && !had {
@@ -128,4 +119,21 @@ func (q *question) put(ctx context.Context, c dashboard.Client) error {
 		}
 	}
 	return nil
+}
+
+// list requests the list if there are several jobs, and reports whether it is complete.
+func (q *question) list(ctx context.Context, c dashboard.Client) (listed bool, err error) {
+	if len(q.ids) == 1 {
+		return false, nil
+	}
+	jobs, err := c.ListJobs(ctx)
+	if errors.Is(err, dashboard.ErrMalformed) || errors.Is(err, dashboard.ErrTooLarge) {
+		return false, nil
+	}
+	for i := range jobs {
+		if _, asked := q.ids[jobs[i].SubmissionID]; asked {
+			q.answers[jobs[i].SubmissionID] = &jobs[i]
+		}
+	}
+	return err == nil, err
 }

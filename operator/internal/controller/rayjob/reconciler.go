@@ -47,6 +47,8 @@ type Config struct {
 	Metrics *metrics.RayJob
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
+	// Jitter returns a number in [0,1) by which intervals of requests to dashboards vary. Nil means a random one.
+	Jitter func() float64
 	// Suffix returns the random part of the names of an attempt. Nil means five letters and digits.
 	Suffix func() string
 
@@ -100,7 +102,7 @@ func New(c Config) *Reconciler {
 		keeper:   keeper.New(c.Client, c.Live, c.APIs, c.Clock),
 	}
 	r.tracker = &tracker{
-		poller: poll.New[target, answer](poll.Options{Clock: c.Clock}), dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
+		poller: poll.New[target, answer](poll.Options{Clock: c.Clock, Random: c.Jitter}), dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
 		interval: c.PollInterval, wake: r.waker.Wake,
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.keeper.Forget, r.tracker.forget)

@@ -159,13 +159,7 @@ func sidecarOf(head *corev1.Pod, restart bool) (sub jobplan.Submitter, finished 
 		if c.Name != rayv1.ContainerJobSubmitter {
 			continue
 		}
-		end := c.State.Terminated
-		if restart && end == nil && c.State.Waiting != nil { // between two runs
-			end = c.LastTerminationState.Terminated
-		}
-		switch {
-		case end == nil:
-		case end.ExitCode == 0 && c.State.Terminated != nil, !restart, c.RestartCount >= maxRestarts, ended(head):
+		if end := lastEnd(&c, restart, ended(head)); end != nil {
 			finished = true
 			if sub.Failed = end.ExitCode != 0; sub.Failed {
 				sub.Message = fmt.Sprintf("container %s ended with exit code %d: %s", c.Name, end.ExitCode, end.Reason)
@@ -177,6 +171,18 @@ func sidecarOf(head *corev1.Pod, restart bool) (sub jobplan.Submitter, finished 
 		sub.Message = fmt.Sprintf("head Pod %s ended: %s %s", head.Name, head.Status.Reason, head.Status.Message)
 	}
 	return sub, finished || ended(head)
+}
+
+// lastEnd returns how the container ended for good; nil if it runs, or is started again after a failure.
+func lastEnd(c *corev1.ContainerStatus, restart, podEnded bool) *corev1.ContainerStateTerminated {
+	end := c.State.Terminated
+	if restart && end == nil && c.State.Waiting != nil { // between two runs
+		end = c.LastTerminationState.Terminated
+	}
+	if restart && !podEnded && c.RestartCount < maxRestarts && end != nil && (end.ExitCode != 0 || c.State.Terminated == nil) {
+		return nil
+	}
+	return end
 }
 
 func ended(p *corev1.Pod) bool {

@@ -32,10 +32,10 @@ func (r *Reconciler) labels(ctx context.Context, s *scope) {
 		if rc == nil {
 			continue
 		}
-		key, excluded := client.ObjectKeyFromObject(s.service), s.service.Spec.ExcludeHeadPodFromServeSvc
+		excluded := s.service.Spec.ExcludeHeadPodFromServeSvc
 		there := head != nil && head.Status.PodIP != ""
 		if !there || excluded {
-			r.tracker.label(key, s.service.UID, rc.UID, nil, dashboards.Pod{})
+			r.tracker.label(s.subject(rc), nil, dashboards.Pod{})
 		}
 		if !there {
 			continue
@@ -47,7 +47,7 @@ func (r *Reconciler) labels(ctx context.Context, s *scope) {
 				started = d.HTTPOptions
 			}
 			p := &probed{pod: head.UID, ip: head.Status.PodIP, port: service.ServePort(rc), http: dashboard.ParseHTTPOptions(started)}
-			answer := r.tracker.label(key, s.service.UID, rc.UID, p,
+			answer := r.tracker.label(s.subject(rc), p,
 				dashboards.Pod{Namespace: head.Namespace, Name: head.Name, IP: p.ip, Port: p.port, HTTP: p.http})
 			probe = serveplan.Probe{AskedAt: answer.AskedAt, Healthy: answer.Value, FailingSince: answer.FailingSince, FailedAt: answer.FailedAt}
 		}
@@ -86,10 +86,15 @@ func (r *Reconciler) watches(_ context.Context, s *scope) {
 		if s.plan.Steady || len(s.plan.Watch) > 1 && i == 0 { // the active cluster is the first
 			every = r.config.Pace.Steady
 		}
-		if r.tracker.watch(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, every, s.answers[name]) {
+		if r.tracker.watch(s.subject(rc), *site, every, s.answers[name]) {
 			s.after(reconcile.Soon)
 		}
 	}
+	r.unwatch(s, used)
+}
+
+// unwatch drops the state of clusters that are not in used.
+func (r *Reconciler) unwatch(s *scope, used map[types.UID]bool) {
 	for _, name := range s.used() {
 		if rc := s.clusters[name]; rc != nil && rc.DeletionTimestamp == nil && !used[rc.UID] {
 			r.tracker.unwatch(s.service.UID, rc.UID) // its head is not ready; keep what is known about its configuration
@@ -118,7 +123,7 @@ func (r *Reconciler) deployments(_ context.Context, s *scope) {
 		}
 		v := s.in.Clusters[d.Cluster].Serve
 		resized := d.Keep || v.Known && v.Text == s.service.Spec.ServeConfigV2 && len(v.Applications) > 0
-		s.after(r.tracker.deploy(client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, *site, deployment{
+		s.after(r.tracker.deploy(s.subject(rc), *site, deployment{
 			text: s.service.Spec.ServeConfigV2, keep: d.Keep, resized: resized, percent: percent,
 		}, body))
 	}

@@ -41,6 +41,8 @@ type Config struct {
 	Probe   dashboards.Probe
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
+	// Jitter returns a number in [0,1) by which intervals of requests to dashboards vary. Nil means a random one.
+	Jitter func() float64
 	// Suffix returns the random part of a cluster name. Nil means five letters and digits.
 	Suffix func() string
 

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
@@ -69,9 +71,14 @@ func (s *scope) used() []string {
 	return slices.DeleteFunc([]string{st.ActiveServiceStatus.RayClusterName, st.PendingServiceStatus.RayClusterName}, func(n string) bool { return n == "" })
 }
 
+// subject identifies a cluster of the service to the tracker.
+func (s *scope) subject(rc *rayv1.RayCluster) subject {
+	return subject{client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID}
+}
+
 // suspending reports whether a suspension is deleting the children.
 func (s *scope) suspending() bool {
-	c := report.Conditions{List: &s.service.Status.Conditions}
+	c := conditions.Editor{List: &s.service.Status.Conditions}
 	return c.True(rayv1.RayServiceSuspending)
 }
 

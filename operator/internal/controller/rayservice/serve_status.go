@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -63,7 +63,7 @@ func worstFirst[V any](m map[string]V, well func(V) bool) []string {
 	})
 }
 
-func clip(text string, most int) string { return report.ClipMiddle(text, " ... ", most) }
+func clip(text string, most int) string { return conditions.ClipMiddle(text, " ... ", most) }
 
 // deployed returns the configuration of each application that Ray reports as deployed.
 func deployed(d *dashboard.ServeDetails) map[string]json.RawMessage {

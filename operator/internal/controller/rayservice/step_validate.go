@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/validation"
@@ -19,7 +20,7 @@ func (r *Reconciler) validate(_ context.Context, s *scope) (reconcile.Outcome, e
 	s.in.Invalid = validation.Summary(errs)
 	// A service that did not come up in time says only that in its condition.
 	shown := []string{rayv1.ReasonRayServiceValidationFailed, rayv1.ReasonRayServiceInitializingTimeout}
-	last := report.Conditions{List: &s.service.Status.Conditions}.Find(rayv1.RayServiceReady)
+	last := conditions.Editor{List: &s.service.Status.Conditions}.Find(rayv1.RayServiceReady)
 	if last == nil || !slices.Contains(shown, last.Reason) || s.service.Status.ObservedGeneration != s.service.Generation {
 		s.events = append(s.events, report.Invalid("metadata", "InvalidRayServiceMetadata", "InvalidRayServiceSpec", errs, s.service.Namespace+"/"+s.service.Name+": "+s.in.Invalid))
 	}

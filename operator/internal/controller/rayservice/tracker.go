@@ -99,8 +99,8 @@ type deployment struct {
 func newTracker(c Config, wake func(types.NamespacedName)) *tracker {
 	return &tracker{
 		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.Pace, wake: wake,
-		serves: poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, MaxBackoff: maxReadPause}),
-		probes: poll.New[probed, bool](poll.Options{Clock: c.Clock, MaxBackoff: maxProbePause}),
+		serves: poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxReadPause}),
+		probes: poll.New[probed, bool](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxProbePause}),
 	}
 }
 
@@ -131,9 +131,15 @@ func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time)
 	return since
 }
 
+// subject is a cluster of a service.
+type subject struct {
+	name             types.NamespacedName // of the service
+	service, cluster types.UID
+}
+
 // watch starts to poll Serve on a cluster. It reports whether the answer has changed since the decision.
-func (t *tracker) watch(rs types.NamespacedName, service, cluster types.UID, site dashboards.Site, every time.Duration, decided serveAnswer) (changed bool) {
-	got := t.serves.Observe(cluster, string(service), poll.Query[*dashboard.ServeDetails]{
+func (t *tracker) watch(o subject, site dashboards.Site, every time.Duration, decided serveAnswer) (changed bool) {
+	got := t.serves.Observe(o.cluster, string(o.service), poll.Query[*dashboard.ServeDetails]{
 		Interval: every, Timeout: readTimeout, Revision: site.Revision(),
 		Ask: func(ctx context.Context) (d *dashboard.ServeDetails, err error) {
 			err = t.dashboards.Call(ctx, site, func(c dashboard.Client) error {
@@ -142,7 +148,7 @@ func (t *tracker) watch(rs types.NamespacedName, service, cluster types.UID, sit
 			})
 			return d, err
 		},
-	}, poll.Observer[*dashboard.ServeDetails]{Changed: serveChanged, Wake: func() { t.wake(rs) }})
+	}, poll.Observer[*dashboard.ServeDetails]{Changed: serveChanged, Wake: func() { t.wake(o.name) }})
 	return serveChanged(decided, got)
 }
 
@@ -156,18 +162,18 @@ func serveChanged(before, after serveAnswer) bool {
 func (t *tracker) unwatch(service, cluster types.UID) { t.serves.Unobserve(cluster, string(service)) }
 
 // label starts to poll the proxy on a head and returns the last answer. A nil p stops polling.
-func (t *tracker) label(rs types.NamespacedName, service, cluster types.UID, p *probed, pod dashboards.Pod) probeAnswer {
-	if old := t.known(service, cluster).probed; old != nil && (p == nil || *old != *p) {
-		t.probes.Unobserve(*old, string(cluster))
+func (t *tracker) label(o subject, p *probed, pod dashboards.Pod) probeAnswer {
+	if old := t.known(o.service, o.cluster).probed; old != nil && (p == nil || *old != *p) {
+		t.probes.Unobserve(*old, string(o.cluster))
 	}
-	t.change(service, cluster, func(k *tracked) { k.probed = p })
+	t.change(o.service, o.cluster, func(k *tracked) { k.probed = p })
 	if p == nil {
 		return probeAnswer{}
 	}
-	return t.probes.Observe(*p, string(cluster), poll.Query[bool]{
+	return t.probes.Observe(*p, string(o.cluster), poll.Query[bool]{
 		Interval: t.pace.Changing, Timeout: probeTimeout, Revision: p.ip,
 		Ask: func(ctx context.Context) (bool, error) { return t.probe(ctx, pod) },
-	}, poll.Observer[bool]{Changed: probeChanged, Wake: func() { t.wake(rs) }})
+	}, poll.Observer[bool]{Changed: probeChanged, Wake: func() { t.wake(o.name) }})
 }
 
 func probeChanged(before, after probeAnswer) bool {
@@ -180,8 +186,8 @@ func probeChanged(before, after probeAnswer) bool {
 const commandDeploy = "deploy"
 
 // deploy sends a configuration to Ray unless one is being sent. After a failure it returns the remaining back-off.
-func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, site dashboards.Site, d deployment, body json.RawMessage) time.Duration {
-	k := t.known(service, cluster)
+func (t *tracker) deploy(o subject, site dashboards.Site, d deployment, body json.RawMessage) time.Duration {
+	k := t.known(o.service, o.cluster)
 	if k.command != nil {
 		return 0
 	}
@@ -190,8 +196,8 @@ func (t *tracker) deploy(rs types.NamespacedName, service, cluster types.UID, si
 			return wait
 		}
 	}
-	t.change(service, cluster, func(k *tracked) { k.command = &d })
-	t.serves.Do(cluster, commandDeploy, poll.Command{Timeout: deployTimeout, Wake: func() { t.wake(rs) }, Run: func(ctx context.Context) error {
+	t.change(o.service, o.cluster, func(k *tracked) { k.command = &d })
+	t.serves.Do(o.cluster, commandDeploy, poll.Command{Timeout: deployTimeout, Wake: func() { t.wake(o.name) }, Run: func(ctx context.Context) error {
 		return t.dashboards.Call(ctx, site, func(c dashboard.Client) error { return c.DeployServe(ctx, body) })
 	}})
 	return 0

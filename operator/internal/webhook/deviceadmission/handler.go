@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/raygate/raygate/operator/internal/conditions"
 	"github.com/raygate/raygate/operator/internal/devicequota"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/plan"
 )
 
@@ -146,12 +146,12 @@ func (h *hook) answer(ctx context.Context, req admission.Request) answer {
 }
 
 func allowed(outcome string, warnings ...string) answer {
-	if len(warnings) > report.MaxWarnings {
-		warnings = warnings[:report.MaxWarnings]
+	if len(warnings) > conditions.MaxWarnings {
+		warnings = warnings[:conditions.MaxWarnings]
 	}
 	clipped := make([]string, len(warnings))
 	for i, w := range warnings {
-		clipped[i] = report.Clip(w, report.MaxWarning)
+		clipped[i] = conditions.Clip(w, conditions.MaxWarning)
 	}
 	return answer{outcome: outcome, Response: admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Allowed: true, Warnings: clipped}}}
 }
@@ -177,7 +177,7 @@ func refused(r *plan.Result) answer {
 func denied(code int32, reason metav1.StatusReason, message string, r *plan.Result) answer {
 	a := allowed(outcomeDenied, r.Warnings...)
 	a.Allowed, a.reason, a.vendors = false, string(reason), r.Vendors
-	a.Result = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: report.Clip(message, maxMessage)}
+	a.Result = &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: conditions.Clip(message, maxMessage)}
 	return a
 }
 

@@ -1,8 +1,5 @@
-// Package report informs users about the work of a controller: it sets conditions, sends events after the corresponding status is
-// saved, and records what was sent.
-//
-// It depends on no kind and no scope.
-package report
+// Package conditions sets the conditions in a status, and cuts texts to the lengths that Kubernetes allows. It depends on no kind.
+package conditions
 
 import (
 	"regexp"
@@ -21,8 +18,8 @@ const (
 	maxReason  = 1024
 )
 
-// Conditions are the conditions of one object during one reconcile.
-type Conditions struct {
+// Editor changes the conditions of one object during one reconcile.
+type Editor struct {
 	// List is the list in the status.
 	List *[]metav1.Condition
 	// Generation is the generation from which the conditions are computed.
@@ -33,7 +30,7 @@ type Conditions struct {
 
 // Set sets a condition and reports whether status, reason or message changed. A reason that the schema does not allow becomes
 // rayv1.ReasonUnknown, because reasons may come from a Pod. A message that is too long is cut.
-func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, message string) (news bool) {
+func (c Editor) Set(kind string, status metav1.ConditionStatus, reason, message string) (news bool) {
 	if len(reason) > maxReason || !reasonForm.MatchString(reason) {
 		reason = rayv1.ReasonUnknown
 	}
@@ -48,7 +45,7 @@ func (c Conditions) Set(kind string, status metav1.ConditionStatus, reason, mess
 }
 
 // Raise sets a condition to True, or removes it if message is empty.
-func (c Conditions) Raise(kind, reason, message string) (news bool) {
+func (c Editor) Raise(kind, reason, message string) (news bool) {
 	if message == "" {
 		c.Remove(kind)
 		return false
@@ -57,25 +54,25 @@ func (c Conditions) Raise(kind, reason, message string) (news bool) {
 }
 
 // Says reports whether the condition is True with this message, which is first cut as Set does.
-func (c Conditions) Says(kind, message string) bool {
+func (c Editor) Says(kind, message string) bool {
 	found := c.Find(kind)
 	return found != nil && found.Status == metav1.ConditionTrue && found.Message == Clip(message, maxMessage)
 }
 
 // Remove removes conditions.
-func (c Conditions) Remove(kinds ...string) {
+func (c Editor) Remove(kinds ...string) {
 	for _, kind := range kinds {
 		meta.RemoveStatusCondition(c.List, kind)
 	}
 }
 
 // Find returns a condition, or nil if there is none.
-func (c Conditions) Find(kind string) *metav1.Condition {
+func (c Editor) Find(kind string) *metav1.Condition {
 	return meta.FindStatusCondition(*c.List, kind)
 }
 
 // True reports whether a condition exists and is True.
-func (c Conditions) True(kind string) bool { return meta.IsStatusConditionTrue(*c.List, kind) }
+func (c Editor) True(kind string) bool { return meta.IsStatusConditionTrue(*c.List, kind) }
 
 // reasonForm is the pattern that the schema of conditions requires for a reason, besides the length.
 var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
