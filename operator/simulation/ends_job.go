@@ -67,8 +67,7 @@ func jobIsInvalidAndRuns(w *world, j *rayv1.RayJob) (string, bool) {
 
 func jobIsInvalidAndKeepsCluster(w *world, j *rayv1.RayJob) (string, bool) {
 	keeps := j.Spec.ShutdownAfterJobFinishes && w.clusterObject(j.Status.RayClusterName).Name != ""
-	submits := w.submits(j.Name, settleTime) // a submitter that hangs is deleted once the spec is valid
-	return "is invalid, its job has ended, and its cluster is not deleted", isInvalid(j) && j.Status.JobStatus.IsTerminal() && keeps && !submits
+	return "is invalid, its job has ended, and its cluster is not deleted", isInvalid(j) && j.Status.JobStatus.IsTerminal() && keeps
 }
 
 func jobIsInvalid(_ *world, j *rayv1.RayJob) (string, bool) {

@@ -138,6 +138,10 @@ func toInvalid(s *step) {
 	if wasRunning(s) && s.status.EndTime == nil {
 		s.act(Poll) // the job continues, and so do its deadline and its result
 	}
+	if s.ended() {
+		s.lookAt(s.transitionEnd())
+		s.lookAfter(s.in.Ray.FailingSince, logLost)
+	}
 	s.lookAt(s.activeDeadline())
 }
 

@@ -366,6 +366,8 @@ func TestLifeCycle(t *testing.T) {
 		"invalid, and suspended":     {changes{state(validationFailed), broken, spec(suspend)}, want{"Suspend", suspending, run, "", nil}},
 		"invalid, new and suspended": {changes{state(validationFailed), broken, spec(suspend), func(in *Input) { in.Job.Status = rayv1.RayJobStatus{JobDeploymentStatus: validationFailed} }}, want{"Invalid", validationFailed, none, rayv1.ValidationFailed, nil}},
 		"invalid, and succeeded":     {changes{state(validationFailed), broken, says(ok, 9), finished(8)}, want{"JobEnded", complete, ok, "", nil}},
+		"invalid, submitter hangs":   {changes{state(validationFailed), broken, says(ok, 304), now(305)}, want{"JobEndedSubmitterHangs", complete, ok, late, []Action{KillSubmitter}}},
+		"invalid, failed, it hangs":  {changes{state(validationFailed), broken, says(bad, 304), now(305)}, want{"JobFailedSubmitterHangs", failed, bad, late, []Action{KillSubmitter}}},
 		"repaired, running":          {changes{state(validationFailed)}, want{"RepairedRunning", running, run, "", nil}},
 		"repaired, initializing":     {changes{young, state(validationFailed)}, want{"RepairedInitializing", initializing, none, "", nil}},
 		"repaired, waiting":          {changes{state(validationFailed), unseen, mode(rayv1.InteractiveMode), func(in *Input) { in.Job.Status.JobId = "" }}, want{"RepairedWaiting", waiting, none, "", nil}},

@@ -96,6 +96,8 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"GivingUp", failed, givenUp, goOnGivingUp},
 		{"JobFailed", failed, jobFailed, concludeFailed},
 		{"JobEnded", complete, jobEnded, conclude},
+		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
+		{"JobEndedSubmitterHangs", complete, endedTransitionOver, concludeLate},
 		{"FirstLook", validationFailed, firstLook, look},
 		{"Suspend", suspending, suspendedMeanwhile, nil},
 		{"DeadlineExceeded", failed, runsPastDeadline, exceedDeadline},
