@@ -33,9 +33,9 @@ func newDelete(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete (TYPE NAME... | TYPE/NAME... | TYPE -l SELECTOR | TYPE --all | -f FILE...)",
 		Short: "Delete objects",
-		Long: `Delete objects, and wait until they are gone; --wait=false does not wait.
+		Long: `Delete objects, and wait until they are deleted; --wait=false does not wait.
 
-A job's cluster, and a cluster's Pods, go with it.`,
+The cluster of a job, and the Pods of a cluster, are deleted, too.`,
 		Example: `  raygate delete raycluster demo
   raygate delete jobs -l team=a --dry-run=server
   raygate delete -f manifests/ --ignore-not-found`,
@@ -43,7 +43,7 @@ A job's cluster, and a cluster's Pods, go with it.`,
 	}
 	f := cmd.Flags()
 	d.addSelection(cmd)
-	f.StringSliceVarP(&d.files, "filename", "f", nil, "files and directories that name the objects; - is standard input")
+	f.StringSliceVarP(&d.files, "filename", "f", nil, "files and directories with the objects; - is standard input")
 	f.BoolVar(&d.all, "all", false, "all objects of the type in the namespace")
 	f.StringVar(&d.cascade, "cascade", "background", "deletion of dependents: background, foreground or orphan")
 	f.BoolVar(&d.ignoreMissing, "ignore-not-found", false, "ignore missing objects")

@@ -97,17 +97,17 @@ func newScale(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale (TYPE NAME... | TYPE/NAME...) --replicas N",
 		Short: "Change the size of a worker group",
-		Long: `Change the size of a worker group of clusters or services: how many workers it has, or
-between which bounds the autoscaler may choose. What is not given stays.`,
+		Long: `Change the size of a worker group of clusters or services: the number of workers, or the
+bounds for the autoscaler. Omitted values stay.`,
 		Example: `  raygate scale raycluster/demo --replicas 5
   raygate scale cluster demo --group gpu --min-replicas 0 --max-replicas 20 --wait`,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Group, "group", "", "name of the worker group; may be left out when there is one only")
+	f.StringVar(&o.Group, "group", "", "name of the worker group; optional for a single group")
 	numbers := map[string]*int32{"replicas": &replicas, "min-replicas": &least, "max-replicas": &most}
-	f.Int32Var(&replicas, "replicas", 0, "workers that the group is to have")
-	f.Int32Var(&least, "min-replicas", 0, "fewest workers that the autoscaler may choose")
-	f.Int32Var(&most, "max-replicas", 0, "most workers that the autoscaler may choose")
+	f.Int32Var(&replicas, "replicas", 0, "number of workers")
+	f.Int32Var(&least, "min-replicas", 0, "minimum for the autoscaler")
+	f.Int32Var(&most, "max-replicas", 0, "maximum for the autoscaler")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given := func(name string) *int32 {
 			if f.Changed(name) {
@@ -133,7 +133,7 @@ func newSuspend(flags *connect.Flags) *cobra.Command {
 		Use:   "suspend (TYPE NAME... | TYPE/NAME...)",
 		Short: "Suspend objects: their Pods go, they stay",
 		Long: `Suspend objects. The Pods of a cluster, and the cluster of a job or service, are deleted
-until it is resumed; a cron job makes no jobs meanwhile.`,
+until you resume it. A suspended cron job creates no jobs.`,
 		Example: `  raygate suspend raycluster/demo --wait`,
 		RunE:    run(flags, c.run),
 	}
@@ -148,7 +148,7 @@ func newResume(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume (TYPE NAME... | TYPE/NAME...)",
 		Short:   "Resume suspended objects",
-		Long:    `Resume suspended objects. With --wait, jobs are waited for until they are complete, others until they are ready.`,
+		Long:    `Resume suspended objects. With --wait, wait until jobs are complete, and other objects ready.`,
 		Example: `  raygate resume raycluster/demo --wait`,
 		RunE:    run(flags, c.run),
 	}

@@ -19,7 +19,7 @@ import (
 type dryRun struct{ mode string }
 
 func (d *dryRun) add(fs *pflag.FlagSet) {
-	fs.StringVar(&d.mode, "dry-run", "none", "none, or server: everything happens but the write")
+	fs.StringVar(&d.mode, "dry-run", "none", "none, or server: check the request, but do not write")
 	fs.Lookup("dry-run").NoOptDefVal = "server"
 }
 
@@ -78,11 +78,11 @@ func newCreate(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create -f FILE...",
 		Short: "Create objects from files",
-		Long: `Create the Ray objects in YAML or JSON files. Files may hold several documents and lists;
-objects that are not of Ray are left out, with a note.
+		Long: `Create the Ray objects in YAML or JSON files. Files can contain several documents and
+lists. Other objects are skipped, with a note.
 
-All mistakes in an object are reported at once, with their paths. Objects without a
-namespace go to the one that is meant; with -n, one of another namespace is refused.`,
+All errors in an object are reported at once, with their paths. Objects without a
+namespace get the current one. With -n, an object of another namespace is refused.`,
 		Example: `  raygate create -f cluster.yaml
   helm template my-chart | raygate create -f - --dry-run=server
   raygate create -f job.yaml --wait --timeout 1h`,
@@ -97,16 +97,16 @@ func newApply(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply -f FILE...",
 		Short: "Apply the fields in files to objects, or create them",
-		Long: `Apply the Ray objects in YAML or JSON files by server-side apply: Kubernetes keeps who
-set which field, so that a field that is left out the next time is removed, and one that
-somebody else set is a conflict unless --force-conflicts takes it over.`,
+		Long: `Apply the Ray objects in YAML or JSON files by server-side apply. Kubernetes records the
+manager of each field. It removes a field that you omit in the next apply. A field of
+another manager is a conflict; --force-conflicts takes it over.`,
 		Example: `  raygate apply -f manifests/
   raygate get raycluster/demo -o yaml | sed s/v1/v2/ | raygate apply -f - --force-conflicts`,
 		RunE: run(flags, w.run),
 	}
 	w.add(cmd)
-	cmd.Flags().StringVar(&w.apply.FieldManager, "field-manager", "raygate", "who owns the fields")
-	cmd.Flags().BoolVar(&w.apply.Force, "force-conflicts", false, "take fields over that others own")
+	cmd.Flags().StringVar(&w.apply.FieldManager, "field-manager", "raygate", "field manager, the owner of the fields")
+	cmd.Flags().BoolVar(&w.apply.Force, "force-conflicts", false, "take over fields that others own")
 	return cmd
 }
 
