@@ -26,12 +26,14 @@ type Provider struct {
 	mu   sync.Mutex
 	keys []*ecdsa.PrivateKey // the last one signs
 	away bool
+
+	flows flows
 }
 
 // New starts a provider, which ends with the test.
 func New(t *testing.T) *Provider {
 	t.Helper()
-	p := &Provider{}
+	p := &Provider{flows: flows{t: t}}
 	p.Rotate(t)
 	p.Server = httptest.NewTLSServer(p)
 	t.Cleanup(p.Close)
@@ -57,24 +59,41 @@ func (p *Provider) SetAway(away bool) {
 	p.away = away
 }
 
-// ServeHTTP implements http.Handler: the discovery document and the keys.
+// ServeHTTP implements http.Handler: the discovery document, the keys, and the flows of a public client.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.away {
+	away := p.away
+	p.mu.Unlock()
+	if away {
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if r.URL.Path == "/.well-known/openid-configuration" {
-		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "jwks_uri": p.URL + "/keys"})
-		return
+	switch r.URL.Path {
+	case "/.well-known/openid-configuration":
+		p.answer(w, map[string]any{
+			"issuer": p.URL, "jwks_uri": p.URL + "/keys", "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+			"device_authorization_endpoint": p.URL + "/device", "id_token_signing_alg_values_supported": []string{"ES256"},
+		})
+	case "/keys":
+		p.answer(w, p.keySet())
+	default:
+		p.flows.serve(p, w, r)
 	}
+}
+
+func (p *Provider) answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func (p *Provider) keySet() jose.JSONWebKeySet {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	set := jose.JSONWebKeySet{}
 	for _, key := range p.keys {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: key.Public(), KeyID: keyID(key), Algorithm: "ES256", Use: "sig"})
 	}
-	_ = json.NewEncoder(w).Encode(set)
+	return set
 }
 
 func keyID(key *ecdsa.PrivateKey) string { return key.X.Text(16)[:16] }

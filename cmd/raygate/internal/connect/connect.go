@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-base/version"
 
 	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/login"
 )
 
 // LocalServer is where the gateway of a local cluster listens.
@@ -86,6 +87,12 @@ func (f *Flags) identity() (*raygate.Identity, error) {
 	return id, err
 }
 
+// Gateway returns the address of the gateway as given: by flag or environment, or that of a local cluster.
+func (f *Flags) Gateway() (string, error) {
+	c, err := raygate.ConfigFromEnvironment(f.Getenv)
+	return cmp.Or(f.Server, c.Address, LocalServer), err
+}
+
 // Dial prepares the connection. onWarning gets the warnings of calls.
 func (f *Flags) Dial(onWarning func(string)) (*raygate.Client, error) {
 	c, err := raygate.ConfigFromEnvironment(f.Getenv)
@@ -134,7 +141,8 @@ func (f *Flags) tls(fromEnvironment *tls.Config) (*tls.Config, error) {
 	return c, nil
 }
 
-// credentials selects the credentials: a token from the flags, else the user of the kubeconfig, else the ServiceAccount of the Pod.
+// credentials selects the credentials: a token from the flags or the environment, else a login at the gateway, else the user of the kubeconfig.
+// A kubeconfig that is named comes before a login.
 func (f *Flags) credentials(c *raygate.Config) error {
 	switch {
 	case f.Token != "" && f.TokenFile != "":
@@ -151,6 +159,9 @@ func (f *Flags) credentials(c *raygate.Config) error {
 	case c.Token != nil && !f.explicit():
 		return nil
 	}
+	if found, err := f.useLogin(c); found || err != nil {
+		return err
+	}
 	id, err := f.identity()
 	if err != nil {
 		if f.explicit() {
@@ -160,6 +171,30 @@ func (f *Flags) credentials(c *raygate.Config) error {
 		return nil // a gateway may ask for none
 	}
 	return f.useIdentity(c, id)
+}
+
+// useLogin makes the person the caller who is logged in at the gateway, and reports whether somebody is.
+func (f *Flags) useLogin(c *raygate.Config) (bool, error) {
+	if f.explicit() {
+		return false, nil
+	}
+	store, err := login.NewStore(f.Getenv)
+	if err != nil {
+		return false, nil //nolint:nilerr // without a home there is no login
+	}
+	server := c.Address
+	l, err := store.Load(server)
+	if l == nil || err != nil {
+		return false, err
+	}
+	c.Token = func(ctx context.Context) (string, error) {
+		l, err := store.Current(ctx, server)
+		if l == nil || err != nil {
+			return "", err
+		}
+		return l.IDToken, nil
+	}
+	return true, nil
 }
 
 // useIdentity makes the user of a kubeconfig the caller.

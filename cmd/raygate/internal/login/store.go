@@ -1,0 +1,126 @@
+// Package login gets tokens of an identity provider for a person (OpenID Connect), keeps them, and renews them.
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// EnvFile names the file of a Store, in place of raygate/login.json below the user's folder for configuration.
+const EnvFile = "RAYGATE_LOGIN_FILE"
+
+// Login is a login at one gateway. It has secrets and is never printed.
+type Login struct {
+	// Issuer and ClientID are the identity provider and the client in it.
+	Issuer   string `json:"issuer"`
+	ClientID string `json:"clientID"`
+	// Scopes are those of the tokens.
+	Scopes []string `json:"scopes,omitempty"`
+	// IDToken is sent to the gateway. It is valid until Expiry.
+	IDToken string    `json:"idToken,omitempty"`
+	Expiry  time.Time `json:"expiry,omitzero"`
+	// RefreshToken renews it; empty if the provider gave none.
+	RefreshToken string `json:"refreshToken,omitempty"`
+}
+
+// String never shows a token.
+func (l *Login) String() string { return l.ClientID + " at " + l.Issuer }
+
+// GoString never shows a token.
+func (l *Login) GoString() string { return l.String() }
+
+// Store is a file with the logins of a person, which only that person can read. Each gateway has its own login: a token is never sent to another
+// gateway.
+type Store struct{ path string }
+
+// NewStore returns the store of the current user. It fails if the user has no home.
+func NewStore(getenv func(string) string) (*Store, error) {
+	if path := getenv(EnvFile); path != "" {
+		return &Store{path}, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return nil, fmt.Errorf("finding the file with logins: %w; set $%s", err, EnvFile)
+	}
+	return &Store{filepath.Join(dir, "raygate", "login.json")}, nil
+}
+
+// Load returns the login at a gateway; nil if there is none.
+func (s *Store) Load(server string) (*Login, error) {
+	all, err := s.read()
+	return all[server], err
+}
+
+// Save replaces the login at a gateway. A nil login removes it.
+func (s *Store) Save(server string, l *Login) error {
+	all, err := s.read()
+	if err != nil {
+		return err
+	}
+	if l == nil {
+		delete(all, server)
+	} else {
+		all[server] = l
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = s.write(text)
+	}
+	if err != nil {
+		return fmt.Errorf("saving the login: %w", err)
+	}
+	return nil
+}
+
+// Current returns the login at a gateway with a valid token, which it renews if need be; nil if there is no login.
+func (s *Store) Current(ctx context.Context, server string) (*Login, error) {
+	l, err := s.Load(server)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	renewed, err := l.Renew(ctx)
+	if renewed && err == nil {
+		err = s.Save(server, l)
+	}
+	return l, err
+}
+
+func (s *Store) read() (map[string]*Login, error) {
+	all := map[string]*Login{}
+	text, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading logins from %s: %w; remove the file and log in again", s.path, err)
+	}
+	return all, nil
+}
+
+// write replaces the file at once, so that another process never reads half of it.
+func (s *Store) write(text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.path), ".login-") // for its owner only
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
