@@ -51,7 +51,7 @@ require (
 )
 
 require (
-	github.com/coreos/go-oidc/v3 v3.21.0
+	github.com/coreos/go-oidc/v3 v3.20.0
 	gopkg.in/go-jose/go-jose.v2 v2.6.3
 	sigs.k8s.io/gateway-api v1.6.3
 )
@@ -134,7 +134,7 @@ require (
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba // indirect
 	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/oauth2 v0.38.0
+	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/term v0.46.0
 	golang.org/x/text v0.42.0 // indirect

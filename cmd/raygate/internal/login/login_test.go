@@ -146,7 +146,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// What is printed never has a token, nor do errors.
+// Neither printed logins nor errors contain tokens.
 func TestTokensAreNotShown(t *testing.T) {
 	p := oidcprovider.New(t)
 	l := newLogin(p)
