@@ -388,9 +388,14 @@ def test_interrupted_run_says_what_goes_on(gateway, capsys):
 
     async def cancelled():
         async with raygate.AsyncClient(rest=gateway.url, grpc=None) as client:
-            await asyncio.wait_for(client.jobs.run("sleep 9", cluster="demo", namespace="team", name="s"), 0.4)
+            before = len(gateway.seen)
+            job = asyncio.create_task(client.jobs.run("sleep 9", cluster="demo", namespace="team", name="s"))
+            while len(gateway.seen) < before + 2:  # the job is submitted, and asked about
+                await asyncio.sleep(0.01)
+            job.cancel()
+            await job
 
-    with pytest.raises(asyncio.TimeoutError):
+    with pytest.raises(asyncio.CancelledError):
         asyncio.run(cancelled())
     assert "s goes on; client.submissions.stop('demo', 's', namespace='team') stops it" in capsys.readouterr().err
 
