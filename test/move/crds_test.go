@@ -77,8 +77,6 @@ func asKubeRay(crd *apiextensionsv1.CustomResourceDefinition) {
 		schema := v.Schema.OpenAPIV3Schema
 		plain(schema, "")
 		status := schema.Properties["status"]
-		status.Default = nil
-		schema.Properties["status"] = status
 		switch crd.Spec.Names.Kind {
 		case "RayJob":
 			delete(status.Properties, "conditions")

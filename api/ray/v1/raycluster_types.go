@@ -348,9 +348,8 @@ type RayCluster struct {
 	// +optional
 	Spec RayClusterSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
+	// status is the state that the operator saw last.
 	// +optional
-	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayClusterStatus `json:"status,omitempty"`
 }
 

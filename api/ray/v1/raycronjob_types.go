@@ -68,9 +68,8 @@ type RayCronJob struct {
 	// +optional
 	Spec RayCronJobSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
+	// status is the state that the operator saw last.
 	// +optional
-	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayCronJobStatus `json:"status,omitempty"`
 }
 

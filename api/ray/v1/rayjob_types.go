@@ -384,9 +384,8 @@ type RayJob struct {
 	// +optional
 	Spec RayJobSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
+	// status is the state that the operator saw last.
 	// +optional
-	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayJobStatus `json:"status,omitempty"`
 }
 

@@ -118,9 +118,8 @@ type RayService struct {
 	// +optional
 	Spec RayServiceSpec `json:"spec,omitempty"`
 
-	// status is the state that the operator saw last. Until the operator has written one, observedGeneration is -1.
+	// status is the state that the operator saw last.
 	// +optional
-	// +kubebuilder:default:={"observedGeneration":-1}
 	Status RayServiceStatuses `json:"status,omitempty"`
 }
 

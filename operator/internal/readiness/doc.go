@@ -8,8 +8,6 @@
 //	Ready is False                        InProgress
 //	otherwise                             Current
 //
-// The CRDs give a new object the observed generation -1, since kstatus takes an object without a status for settled.
-//
 // Waiting for a node, a queue or a quota is progress. Stalled needs a person.
 //
 // An object that is suspended on purpose is settled, but kubectl wait --for=condition=Ready must not succeed for it. It therefore has no

@@ -91,7 +91,7 @@ func clusterStates() []state {
 	const quota = `creating worker Pods in group gpu: pods is forbidden: exceeded quota: team-a`
 	const denied = `creating worker Pods in group gpu: admission webhook "images.example.com" denied the request: not from this registry`
 	return []state{
-		{"new", inProgress, unobserved, &rayv1.RayCluster{TypeMeta: typeOf("RayCluster"), ObjectMeta: named(), Status: rayv1.RayClusterStatus{ObservedGeneration: -1}}},
+		{"new", inProgress, unobserved, &rayv1.RayCluster{TypeMeta: typeOf("RayCluster"), ObjectMeta: named()}},
 		{"without-pods", inProgress, "", clusterOf(starting(noHead))},
 		{"head-starts", inProgress, "", clusterOf(starting(creating))},
 		{"head-waits-for-a-node", inProgress, "", clusterOf(starting(pending), noNode)},

@@ -11,7 +11,7 @@ func cronJobOf(suspend bool, invalid, refusal string) *rayv1.RayCronJob {
 func cronJobStates() []state {
 	const name = "creating RayJob demo-29540165: "
 	return []state{
-		{"new", inProgress, unobserved, &rayv1.RayCronJob{TypeMeta: typeOf("RayCronJob"), ObjectMeta: named(), Status: rayv1.RayCronJobStatus{ObservedGeneration: -1}}},
+		{"new", inProgress, unobserved, &rayv1.RayCronJob{TypeMeta: typeOf("RayCronJob"), ObjectMeta: named()}},
 		{"scheduled", healthy, "", cronJobOf(false, "", "")},
 		{"suspended", onPurpose, "", cronJobOf(true, "", "")},
 		{"invalid", degraded, "", cronJobOf(false, "spec.schedule: Invalid value", "")},

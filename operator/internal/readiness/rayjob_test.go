@@ -61,7 +61,7 @@ func jobStates() []state {
 	const denied = `creating Job demo: admission webhook "jobs.example.com" denied the request: no owner label`
 	const quota = `creating RayCluster demo-x2k4d: rayclusters.ray.io is forbidden: exceeded quota: team-a`
 	return []state{
-		{"new", inProgress, unobserved, &rayv1.RayJob{TypeMeta: typeOf("RayJob"), ObjectMeta: named(), Status: rayv1.RayJobStatus{ObservedGeneration: -1}}},
+		{"new", inProgress, unobserved, &rayv1.RayJob{TypeMeta: typeOf("RayJob"), ObjectMeta: named()}},
 		{"cluster-starts", inProgress, "", jobOf(initializing, starts, nil)},
 		{"cluster-waits-for-a-node", inProgress, "", jobOf(initializing, starts, jobCluster(waitingCluster()))},
 		{"cluster-image-missing", degraded, "", jobOf(initializing, starts, jobCluster(stuckCluster()))},

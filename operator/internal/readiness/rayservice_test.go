@@ -81,7 +81,7 @@ func serviceStates() []state {
 	const kind = rayv1.RayServiceStalled
 	silent := isNot(rayv1.RayServiceReady, rayv1.ReasonZeroServeEndpoints, "no Pod takes requests")
 	return []state{
-		{"new", inProgress, unobserved, &rayv1.RayService{TypeMeta: typeOf("RayService"), ObjectMeta: named(), Status: rayv1.RayServiceStatuses{ObservedGeneration: -1}}},
+		{"new", inProgress, unobserved, &rayv1.RayService{TypeMeta: typeOf("RayService"), ObjectMeta: named()}},
 		{"first-cluster-starts", inProgress, "", prepared(nil)},
 		{"first-cluster-waits-for-a-node", inProgress, "", prepared(waitingCluster())},
 		{"first-cluster-image-missing", degraded, "", prepared(stuckCluster())},

@@ -32,20 +32,6 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// TestNewObjectsAreNotObserved, whatever version a client writes or reads: kstatus takes an object without a status for settled.
-func TestNewObjectsAreNotObserved(t *testing.T) {
-	c := connect(t)
-	ns := newNamespace(t)
-	for name, text := range map[string]string{"a": cluster("a"), "b": oldCluster("b")} {
-		create(t, c, "rayclusters", ns, text)
-		for _, version := range []string{hub, old} {
-			if got := field(t, get(t, c, "rayclusters", version, ns, name).Object, "status", "observedGeneration"); got != int64(-1) {
-				t.Errorf("%s as %s has the observed generation %v, want -1", name, version, got)
-			}
-		}
-	}
-}
-
 // TestReadModifyWriteLosesNothing: an old client that reads and writes back, or patches a label, changes nothing else.
 func TestReadModifyWriteLosesNothing(t *testing.T) {
 	c := connect(t)
