@@ -3,18 +3,15 @@ package login
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
-	"k8s.io/apimachinery/pkg/util/rand"
 )
 
 // renewBefore is how long before its expiry a token is renewed, since requests and clocks take time.
@@ -53,11 +50,11 @@ func (l *Login) Browser(ctx context.Context, show func(url string)) error {
 		return err
 	}
 	p.RedirectURL = fmt.Sprintf("http://%s/callback", listener.Addr())
-	back := &callback{state: rand.String(32), done: make(chan *http.Request, 1)}
+	back := &callback{state: rand.Text(), done: make(chan *http.Request, 1)}
 	server := &http.Server{Handler: back, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Shutdown(context.WithoutCancel(ctx)) }() // after the page that says how it went
-	verifier, nonce := oauth2.GenerateVerifier(), rand.String(32)
+	verifier, nonce := oauth2.GenerateVerifier(), rand.Text()
 	show(p.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier), oidc.Nonce(nonce)))
 	select {
 	case <-ctx.Done():
@@ -146,22 +143,20 @@ func (l *Login) take(ctx context.Context, p *provider, token *oauth2.Token, nonc
 	if nonce != "" && id.Nonce != nonce {
 		return errors.New("the token belongs to another login")
 	}
+	var claims struct {
+		Email    string `json:"email"`
+		Username string `json:"preferred_username"`
+	}
+	if err := id.Claims(&claims); err != nil {
+		return fmt.Errorf("reading the token: %w", err)
+	}
+	l.name = cmp.Or(claims.Email, claims.Username, id.Subject)
 	l.IDToken, l.Expiry, l.RefreshToken = raw, id.Expiry, cmp.Or(token.RefreshToken, l.RefreshToken)
 	return nil
 }
 
-// Name returns who is logged in: the address or name in the token, else its subject.
-func (l *Login) Name() string {
-	var claims struct {
-		Email    string `json:"email"`
-		Username string `json:"preferred_username"`
-		Subject  string `json:"sub"`
-	}
-	if readClaims(l.IDToken, &claims) != nil {
-		return "unknown"
-	}
-	return cmp.Or(claims.Email, claims.Username, claims.Subject)
-}
+// Name returns who has just logged in: the address or name in the token, else its subject. It is empty for a stored login.
+func (l *Login) Name() string { return l.name }
 
 // withoutBody returns the error of an answer without its body, which may have a token.
 func withoutBody(err error) error {
@@ -174,17 +169,4 @@ func withoutBody(err error) error {
 		why = refused.Response.Status
 	}
 	return errors.New(why)
-}
-
-// readClaims decodes the claims of a verified token.
-func readClaims(token string, claims any) error {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return errors.New("not a token")
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, claims)
 }

@@ -27,6 +27,8 @@ type Login struct {
 	Expiry  time.Time `json:"expiry,omitzero"`
 	// RefreshToken renews it; empty if the provider gave none.
 	RefreshToken string `json:"refreshToken,omitempty"`
+
+	name string // in the token of this process
 }
 
 // String never shows a token.
