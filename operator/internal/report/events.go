@@ -33,12 +33,12 @@ func Warning(reason, action, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, action, note}
 }
 
-// Invalid returns the event about broken rules. As in KubeRay, rules about fields that begin with prefix have a reason of their own, which
-// takes precedence.
-func Invalid(prefix, theirs, others string, errs field.ErrorList, note string) Event {
-	reason := others
+// Invalid returns the event about broken rules: with metadataReason if a field begins with prefix, and with specReason otherwise. As in KubeRay,
+// rules about the metadata take precedence.
+func Invalid(prefix, metadataReason, specReason string, errs field.ErrorList, note string) Event {
+	reason := specReason
 	if slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.HasPrefix(e.Field, prefix) }) {
-		reason = theirs
+		reason = metadataReason
 	}
 	return Warning(reason, "Validate", note)
 }

@@ -8,11 +8,16 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/report"
 )
+
+func eventInvalid(errs field.ErrorList, note string) report.Event {
+	return report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, note)
+}
 
 // eventAdopted reports that a head of another operator version is treated as built from the current spec. seen is the generation
 // from which the status was computed. Pods may lack changes of later generations.

@@ -83,7 +83,7 @@ func TestEventInvalid(t *testing.T) {
 		"InvalidRayClusterSpec":     {annotation, spec},
 		"InvalidRayClusterMetadata": {spec, name},
 	} {
-		if diff := cmp.Diff(report.Warning(want, "Validate", "why"), report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, "why")); diff != "" {
+		if diff := cmp.Diff(report.Warning(want, "Validate", "why"), eventInvalid(errs, "why")); diff != "" {
 			t.Errorf("event (-want +got):\n%s", diff)
 		}
 	}

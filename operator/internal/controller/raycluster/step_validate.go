@@ -11,7 +11,6 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
@@ -46,11 +45,11 @@ func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome,
 	}
 	if s.tolerated {
 		ctrllog.FromContext(ctx).Info("Tolerated an invalid spec of a running cluster", "generation", s.cluster.Generation, "problems", s.invalid)
-		s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, "The spec would be refused for a new cluster: "+s.invalid))
+		s.events = append(s.events, eventInvalid(errs, "The spec would be refused for a new cluster: "+s.invalid))
 		return reconcile.Outcome{}, nil
 	}
 	ctrllog.FromContext(ctx).Info("Refused an invalid spec", "generation", s.cluster.Generation, "problems", s.invalid)
-	s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", errs, "The spec is refused: "+s.invalid))
+	s.events = append(s.events, eventInvalid(errs, "The spec is refused: "+s.invalid))
 	return reconcile.Outcome{Stop: true}, nil
 }
 
@@ -93,7 +92,7 @@ func (r *Reconciler) noteWarnings(s *scope) {
 		}
 	}
 	if len(list) > 0 {
-		s.events = append(s.events, report.Invalid("metadata.name", "InvalidRayClusterMetadata", "InvalidRayClusterSpec", list, "The spec works, but not well: "+validation.Summary(list)))
+		s.events = append(s.events, eventInvalid(list, "The spec works, but not well: "+validation.Summary(list)))
 	}
 }
 
