@@ -141,6 +141,14 @@ const (
 	FinalizerRayService = "ray.io/rayservice-finalizer"
 )
 
+// Labels of Kueue on the objects that it queues.
+const (
+	// LabelKueueQueue is the LocalQueue in the namespace of the object.
+	LabelKueueQueue = "kueue.x-k8s.io/queue-name"
+	// LabelKueuePriorityClass is the WorkloadPriorityClass.
+	LabelKueuePriorityClass = "kueue.x-k8s.io/priority-class"
+)
+
 // Values of the field managedBy.
 const (
 	// ManagedByKubeRayOperator is the operator; the same as leaving the field unset.

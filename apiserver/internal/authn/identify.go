@@ -151,13 +151,16 @@ func isTokenText(text string) bool {
 // certificates (request/x509 of k8s.io/apiserver), or the headers of a proxy that has a certificate itself (request/headerrequest).
 func NewProven(authenticators ...authenticator.Request) Identifier {
 	return func(r *http.Request) Identity {
-		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		if !HasCertificate(r) {
 			return Identity{Err: ErrNoIdentity}
 		}
 		// Verifying a certificate takes longer than an Identifier may.
 		return Identity{Lookup: func(ctx context.Context) (*Caller, error) { return authenticate(r.WithContext(ctx), authenticators) }}
 	}
 }
+
+// HasCertificate reports whether the connection of r has a client certificate, verified or not.
+func HasCertificate(r *http.Request) bool { return r.TLS != nil && len(r.TLS.PeerCertificates) > 0 }
 
 func authenticate(r *http.Request, authenticators []authenticator.Request) (*Caller, error) {
 	for _, a := range authenticators {

@@ -65,7 +65,7 @@ func NewEither(tokens, proven Identifier) Identifier {
 		switch {
 		case r.Header.Get("Authorization") != "":
 			return tokens(r)
-		case r.TLS == nil || len(r.TLS.PeerCertificates) == 0:
+		case !HasCertificate(r):
 			return Identity{Err: ErrNoLogin}
 		}
 		return proven(r)

@@ -58,7 +58,7 @@ func hasPrefix(requested string, prefixes []string) bool {
 
 // getSession returns the identity of the caller. A missing caller is an answer and no error, because the login page calls this as well.
 func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
-	if c.Login && r.Header.Get("Authorization") == "" && (r.TLS == nil || len(r.TLS.PeerCertificates) == 0) {
+	if c.Login && r.Header.Get("Authorization") == "" && !authn.HasCertificate(r) {
 		writeJSON(w, c.nobody(""))
 		return
 	}

@@ -10,11 +10,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 const (
-	// labelQueue is Kueue's label of queued objects, and labelJobUID its label of a Workload with the UID of the queued object.
-	labelQueue  = "kueue.x-k8s.io/queue-name"
+	// labelJobUID is Kueue's label of a Workload with the UID of the queued object.
 	labelJobUID = "kueue.x-k8s.io/job-uid"
 	// kueueTime bounds the requests about Kueue.
 	kueueTime = 3 * time.Second
@@ -72,7 +73,7 @@ func (e *evidence) readPosition(ctx context.Context) {
 			PositionInLocalQueue   int
 		}
 	}
-	if e.readKueue(ctx, "visibility.kueue.x-k8s.io", "localqueues/"+e.item.Labels[labelQueue]+"/pendingworkloads", "", &pending) != nil {
+	if e.readKueue(ctx, "visibility.kueue.x-k8s.io", "localqueues/"+e.item.Labels[rayv1.LabelKueueQueue]+"/pendingworkloads", "", &pending) != nil {
 		return // the API may be absent, and needs a permission of its own
 	}
 	for _, p := range pending.Items {
@@ -100,7 +101,7 @@ func (e *evidence) readKueue(ctx context.Context, group, resource, selector stri
 
 // checkQueue reports why Kueue keeps the object suspended.
 func (e *evidence) checkQueue() {
-	w, queue, kind := e.workload, e.item.Labels[labelQueue], e.item.Kind
+	w, queue, kind := e.workload, e.item.Labels[rayv1.LabelKueueQueue], e.item.Kind
 	switch {
 	case w == nil && e.item.At("spec.suspend").Bool():
 		e.addSelf(severityInfo, "Queued", "see the Workload that Kueue has made for the "+kind,
@@ -119,7 +120,7 @@ func (e *evidence) checkQueue() {
 	case c.Status == metav1.ConditionTrue:
 		e.checkAdmissionChecks()
 	case c.Reason == "Inadmissible":
-		e.addWorkload(severityError, "QueueUnusable", "correct that, or name another queue in the label "+labelQueue,
+		e.addWorkload(severityError, "QueueUnusable", "correct that, or name another queue in the label "+rayv1.LabelKueueQueue,
 			"Kueue cannot admit the %s to queue %s: %s", kind, queue, c.Message)
 	default:
 		e.addWorkload(severityInfo, "Queued", "wait, request less, or ask for more quota", "the %s waits in queue %s%s: %s", kind, queue, w.position, c.Message)
@@ -150,5 +151,5 @@ func (e *evidence) checkAdmitted(ready bool) {
 
 // queued reports whether Kueue, and not a user, suspends the object.
 func (e *evidence) queued() bool {
-	return e.item.Labels[labelQueue] != "" && e.item.Kind != "RayCronJob"
+	return e.item.Labels[rayv1.LabelKueueQueue] != "" && e.item.Kind != "RayCronJob"
 }

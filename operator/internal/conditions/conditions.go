@@ -115,8 +115,10 @@ func ClipMiddle(text, gap string, limit int) string {
 // versions.
 func Refusal(err error) string {
 	text := err.Error()
+	if QuotaExceeded(text) {
+		return rayv1.ReasonQuotaExceeded
+	}
 	for _, known := range []struct{ words, reason string }{
-		{"exceeded quota", rayv1.ReasonQuotaExceeded},
 		{"admission webhook", rayv1.ReasonAdmissionDenied},
 		{"failed calling webhook", rayv1.ReasonAdmissionDenied},
 		{"ValidatingAdmissionPolicy", rayv1.ReasonAdmissionDenied},
@@ -128,3 +130,6 @@ func Refusal(err error) string {
 	}
 	return rayv1.ReasonRequestRefused
 }
+
+// QuotaExceeded reports whether the text of an error of the API server is about a quota.
+func QuotaExceeded(text string) bool { return strings.Contains(text, "exceeded quota") }

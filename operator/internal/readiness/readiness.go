@@ -38,7 +38,7 @@ func (o Obstacle) stalls() bool { return o.Reason != "" && !rayv1.Awaited(o.Reas
 
 // refused returns the obstacle for a message of the API server about a child. Only a quota is awaited.
 func refused(reason, message string) Obstacle {
-	if strings.Contains(message, "exceeded quota") {
+	if conditions.QuotaExceeded(message) {
 		reason = rayv1.ReasonQuotaExceeded
 	}
 	return Obstacle{reason, message}
@@ -89,14 +89,11 @@ func of(o Obstacle) verdict {
 
 // suspended returns the verdict on an object that is suspended to the end.
 func suspended(o metav1.Object) verdict {
-	if queue := o.GetLabels()[labelQueue]; queue != "" {
+	if queue := o.GetLabels()[rayv1.LabelKueueQueue]; queue != "" {
 		return progressing(rayv1.ReasonQueued, "waiting for Kueue to admit it from the queue "+queue)
 	}
 	return verdict{}
 }
-
-// labelQueue is Kueue's label for the queue of an object.
-const labelQueue = "kueue.x-k8s.io/queue-name"
 
 // apply sets the three conditions.
 func (v verdict) apply(c conditions.Editor) {

@@ -200,7 +200,7 @@ func named() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "team-a", Name: "demo", Generation: 1, CreationTimestamp: metav1.NewTime(began)}
 }
 
-var queued = map[string]string{labelQueue: "team-a"}
+var queued = map[string]string{rayv1.LabelKueueQueue: "team-a"}
 
 func is(kind, reason, message string) metav1.Condition {
 	return condition(kind, metav1.ConditionTrue, reason, message)

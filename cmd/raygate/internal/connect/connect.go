@@ -89,17 +89,23 @@ func (f *Flags) identity() (*raygate.Identity, error) {
 
 // Gateway returns the address of the gateway as given: by flag or environment, or that of a local cluster.
 func (f *Flags) Gateway() (string, error) {
+	c, err := f.config()
+	return c.Address, err
+}
+
+// config returns the settings of the environment, with the address that is meant.
+func (f *Flags) config() (raygate.Config, error) {
 	c, err := raygate.ConfigFromEnvironment(f.Getenv)
-	return cmp.Or(f.Server, c.Address, LocalServer), err
+	c.Address = cmp.Or(f.Server, c.Address, LocalServer)
+	return c, err
 }
 
 // Dial prepares the connection. onWarning gets the warnings of calls.
 func (f *Flags) Dial(onWarning func(string)) (*raygate.Client, error) {
-	c, err := raygate.ConfigFromEnvironment(f.Getenv)
+	c, err := f.config()
 	if err != nil {
 		return nil, err
 	}
-	c.Address = cmp.Or(f.Server, c.Address, LocalServer)
 	c.UserAgent = "raygate/" + version.Get().GitVersion
 	c.OnWarning = onWarning
 	c.AllowPlaintextToken = f.PlaintextToken

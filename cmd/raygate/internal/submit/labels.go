@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // labels are the labels of the RayJob: those of Kueue and those of the user. It refuses names that the API server or Kueue would refuse.
@@ -21,8 +23,8 @@ func (o *Options) labels() (map[string]string, error) {
 		}
 	}
 	for _, of := range []struct{ flag, value, key, kind string }{
-		{"queue", o.Queue, "kueue.x-k8s.io/queue-name", "LocalQueue in the namespace of the job"},
-		{"priority-class", o.PriorityClass, "kueue.x-k8s.io/priority-class", "WorkloadPriorityClass"},
+		{"queue", o.Queue, rayv1.LabelKueueQueue, "LocalQueue in the namespace of the job"},
+		{"priority-class", o.PriorityClass, rayv1.LabelKueuePriorityClass, "WorkloadPriorityClass"},
 	} {
 		if of.value == "" {
 			continue

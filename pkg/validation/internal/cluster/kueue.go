@@ -4,21 +4,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 const (
-	labelKueueQueue        = "kueue.x-k8s.io/queue-name"
 	annotationKueueElastic = "kueue.x-k8s.io/elastic-job"
 	// kueueHead is the name that Kueue gives the head among the kinds of Pods of a workload.
 	kueueHead = "head"
 	// maxKueuePodSets is the largest number of kinds of Pods in one workload of Kueue up to 0.17.
 	maxKueuePodSets = 8
 	// asked ends messages about Kueue.
-	asked = "Kueue, which the label " + labelKueueQueue + " asks for"
+	asked = "Kueue, which the label " + rayv1.LabelKueueQueue + " asks for"
 )
 
-var x502 = rule.New(rule.Rule{ID: "X-502", Kind: rule.KindAny, Field: "metadata.labels[kueue.x-k8s.io/queue-name]",
+var x502 = rule.New(rule.Rule{ID: "X-502", Kind: rule.KindAny, Field: "metadata.labels[" + rayv1.LabelKueueQueue + "]",
 	Condition: "set, with autoscaling but without the annotation kueue.x-k8s.io/elastic-job, with a worker group named head, with more than 8 kinds of Pods, " +
 		"or in a RayJob without shutdownAfterJobFinishes"})
 
@@ -50,5 +50,5 @@ func CheckKueueShutdown(out *rule.Report, meta *metav1.ObjectMeta, shutdown bool
 }
 
 func queued(meta *metav1.ObjectMeta) bool {
-	return meta.Labels[labelKueueQueue] != "" && metav1.GetControllerOf(meta) == nil
+	return meta.Labels[rayv1.LabelKueueQueue] != "" && metav1.GetControllerOf(meta) == nil
 }
