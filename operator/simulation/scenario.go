@@ -154,6 +154,7 @@ func (s *scenario) disturb(r *rand.Rand) {
 			choice{2, func() {
 				s.add(r, "another version of the operator takes over", restart(fmt.Sprint("raygate-v", r.IntN(3))))
 			}},
+			choice{3, func() { s.add(r, "raygate takes over from KubeRay", fromKubeRay) }},
 			choice{2, func() { s.add(r, "a node evicts a worker", onPod(rayv1.WorkerNode, r.IntN(4), (*nodes).fail)) }},
 			choice{1, func() { s.add(r, "a node evicts the head", onPod(rayv1.HeadNode, r.IntN(2), (*nodes).fail)) }},
 			choice{2, func() {

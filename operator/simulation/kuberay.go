@@ -1,0 +1,64 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+const actorKubeRay = "kuberay"
+
+// fromKubeRay ends the operator, gives all objects the form in which KubeRay 1.7 leaves them, and has an operator take over that has never
+// seen them.
+func fromKubeRay(w *world) {
+	version := w.op.version
+	w.op.stop()
+	for _, gk := range w.store.Kinds() {
+		for _, o := range w.store.All(gk) {
+			w.store.Mutate(actorKubeRay, gk, client.ObjectKeyFromObject(o), leaveAsKubeRay)
+		}
+	}
+	w.op = startOperator(w, version)
+}
+
+// leaveAsKubeRay removes from an object what KubeRay does not write: labels by which our cache finds it, annotations, and conditions. Hashes
+// are in a format that nobody else computes.
+func leaveAsKubeRay(o client.Object) {
+	annotations := maps.Clone(o.GetAnnotations())
+	for _, key := range []string{rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete, rayv1.AnnotationUpgradeStrategyRecreateHash} {
+		if annotations[key] != "" {
+			annotations[key] = "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI"
+		}
+	}
+	if annotations[rayv1.AnnotationKubeRayVersion] != "" {
+		annotations[rayv1.AnnotationKubeRayVersion] = "v1.7.0"
+	}
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "raygate.io/") })
+	o.SetAnnotations(annotations)
+	switch o := o.(type) {
+	case *batchv1.Job:
+		delete(o.Labels, rayv1.LabelCluster)
+	case *corev1.Service:
+		if controlledBy(o, "RayService") != "" {
+			delete(o.Labels, rayv1.LabelCluster)
+		}
+	case *rayv1.RayJob:
+		o.Status.Conditions = nil
+	case *rayv1.RayCluster:
+		keep(&o.Status.Conditions, rayv1.HeadPodReady, rayv1.RayClusterProvisioned, rayv1.RayClusterReplicaFailure, rayv1.RayClusterSuspending, rayv1.RayClusterSuspended)
+	case *rayv1.RayService:
+		keep(&o.Status.Conditions, rayv1.RayServiceReady, rayv1.RayServiceUpgradeInProgress, rayv1.RayServiceRollbackInProgress,
+			rayv1.RayServiceSuspending, rayv1.RayServiceSuspended)
+	}
+}
+
+func keep(list *[]metav1.Condition, kinds ...string) {
+	*list = slices.DeleteFunc(*list, func(c metav1.Condition) bool { return !slices.Contains(kinds, c.Type) })
+}
