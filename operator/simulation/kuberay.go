@@ -16,16 +16,45 @@ import (
 const actorKubeRay = "kuberay"
 
 // fromKubeRay ends the operator, gives all objects the form in which KubeRay 1.7 leaves them, and has an operator take over that has never
-// seen them.
+// seen them. It needs an operator that has acted on every spec: KubeRay's hashes are in a format of its own, so that a field that is removed
+// between the two operators shows in no object.
 func fromKubeRay(w *world) {
 	version := w.op.version
 	w.op.stop()
+	if w.anySpecUnseen() {
+		w.op = startOperator(w, version)
+		return
+	}
 	for _, gk := range w.store.Kinds() {
 		for _, o := range w.store.All(gk) {
 			w.store.Mutate(actorKubeRay, gk, client.ObjectKeyFromObject(o), leaveAsKubeRay)
 		}
 	}
 	w.op = startOperator(w, version)
+}
+
+// anySpecUnseen reports whether the status of an object belongs to another generation than its spec.
+func (w *world) anySpecUnseen() bool {
+	for _, gk := range w.store.Kinds() {
+		for _, o := range w.store.All(gk) {
+			if seen, ok := observedGeneration(o); ok && seen != o.GetGeneration() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func observedGeneration(o client.Object) (int64, bool) {
+	switch o := o.(type) {
+	case *rayv1.RayJob:
+		return o.Status.ObservedGeneration, true
+	case *rayv1.RayCluster:
+		return o.Status.ObservedGeneration, true
+	case *rayv1.RayService:
+		return o.Status.ObservedGeneration, true
+	}
+	return 0, false
 }
 
 // leaveAsKubeRay removes from an object what KubeRay does not write: labels by which our cache finds it, annotations, and conditions. Hashes

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -35,6 +36,10 @@ func TestStories(t *testing.T) {
 			rs.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Image = name
 		})
 	}
+	withoutVariable := edit(kindRayService, demo, func(rs *rayv1.RayService) {
+		c := rs.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers
+		c[0].Env = c[0].Env[:len(c[0].Env)-1]
+	})
 	for name, s := range map[string]*scenario{
 		"a cluster is made anew that the watch shows late, and the RayJob is suspended": {objects: list(job(shutDown)), steps: []step{
 			{20 * time.Second, "watches lag", func(w *world) { w.begins(faultWatch, "", 1, 20*time.Second) }},
@@ -67,6 +72,16 @@ func TestStories(t *testing.T) {
 			{55 * time.Second, "nodes are full", func(w *world) { w.begins(faultNodes, "", 1, 5*time.Minute) }},
 			{56 * time.Second, "the image changes", image(imageB)},
 		}},
+		"KubeRay's upgrade that removes a field is taken over": {objects: list(service(rayv1.RayServiceNewCluster)), steps: []step{
+			{60 * time.Second, "a variable is removed", withoutVariable},
+			{66 * time.Second, "raygate takes over from KubeRay", fromKubeRay},
+		}},
+		"KubeRay's upgrade that removes a field is taken over, and another edit is taken back": {objects: list(service(rayv1.RayServiceNewCluster)), steps: []step{
+			{60 * time.Second, "a variable is removed", withoutVariable},
+			{66 * time.Second, "raygate takes over from KubeRay", fromKubeRay},
+			{68 * time.Second, "the image fails", image(imageBroken)},
+			{110 * time.Second, "the image is right", image(imageA)},
+		}},
 		"a suspended RayService is edited": {objects: list(service(rayv1.RayServiceNewCluster)), steps: []step{
 			{30 * time.Second, "it is suspended", edit(kindRayService, demo, func(rs *rayv1.RayService) { rs.Spec.Suspend = true })},
 			{70 * time.Second, "it is edited", image(imageB)},
@@ -92,7 +107,8 @@ func TestStories(t *testing.T) {
 
 func storyCluster() rayv1.RayClusterSpec {
 	spec := raytest.RayCluster("x/y", raytest.Workers("cpu", 1)).Spec
-	spec.HeadGroupSpec.Template.Spec.Containers[0].Image = imageA
+	head := &spec.HeadGroupSpec.Template.Spec.Containers[0]
+	head.Image, head.Env = imageA, []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}}
 	return spec
 }
 

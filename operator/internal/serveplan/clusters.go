@@ -91,7 +91,7 @@ func (s *step) clusters() {
 func (s *step) touchUp(name string, resize bool) {
 	switch c := s.live(name); {
 	case c == nil, name == s.plan.Update:
-	case c.Rebaseline && c.Match == rayservice.Same:
+	case c.Rebaseline:
 		s.plan.Rebaseline = append(s.plan.Rebaseline, name)
 	case c.Resize && resize:
 		s.plan.Resize = append(s.plan.Resize, name)

@@ -44,7 +44,11 @@ func (r *Reconciler) rebaseline(ctx context.Context, s *scope) {
 	for _, name := range s.plan.Rebaseline {
 		rc := s.clusters[name]
 		updated := rc.DeepCopy()
-		for key, value := range rayservice.Baseline(&s.service.Spec.RayClusterSpec, r.config.Version) {
+		spec := &s.service.Spec.RayClusterSpec
+		if s.in.Clusters[name].Match == rayservice.Different {
+			spec = &rc.Spec
+		}
+		for key, value := range rayservice.Baseline(spec, r.config.Version) {
 			if _, noted := rc.Annotations[key]; key != rayv1.AnnotationGroupSizes || !noted { // noted sizes are applied to the cluster later
 				annotate(updated, key, value)
 			}

@@ -29,20 +29,17 @@ func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.O
 		return reconcile.Outcome{}, err
 	}
 	for i := range found {
-		rc := &found[i]
-		s.clusters[rc.Name] = rc
+		s.clusters[found[i].Name] = &found[i]
+	}
+	for _, rc := range s.clusters {
 		c := serveplan.Cluster{
 			Deleting:  rc.DeletionTimestamp != nil,
 			Made:      rc.CreationTimestamp.Time,
 			Resize:    rayservice.Resized(&s.service.Spec.RayClusterSpec, rc) != nil,
-			Match:     rayservice.Compare(&s.service.Spec.RayClusterSpec, rc, r.config.Version),
 			HeadReady: meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.HeadPodReady),
 			Status:    rc.Status,
 		}
-		// If the annotations kept another operator's version, the next edit that only removes fields would not be detected.
-		c.Rebaseline = c.Match == rayservice.Same &&
-			(rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(&s.service.Spec.RayClusterSpec) ||
-				rc.Annotations[rayv1.AnnotationKubeRayVersion] != r.config.Version)
+		c.Match, c.Rebaseline = r.match(s, rc)
 		if at, err := time.Parse(time.RFC3339, rc.Annotations[rayv1.AnnotationDeleteAfter]); err == nil {
 			c.DeleteAfter = at
 		}
@@ -54,6 +51,24 @@ func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.O
 		}
 	}
 	return reconcile.Outcome{}, nil
+}
+
+// match compares a cluster with the spec, and reports whether its stored hash must be rewritten: if the annotations kept another operator's
+// version, the next edit that only removes fields would not be detected. A pending cluster that matches the spec and has fewer fields than the
+// active one shows that such an edit came before.
+func (r *Reconciler) match(s *scope, rc *rayv1.RayCluster) (m rayservice.Match, rebaseline bool) {
+	wanted, version := &s.service.Spec.RayClusterSpec, r.config.Version
+	if m = rayservice.Compare(wanted, rc, version); m != rayservice.Same {
+		return m, false
+	}
+	st := &s.service.Status
+	pending := s.clusters[st.PendingServiceStatus.RayClusterName]
+	if rc.Name == st.ActiveServiceStatus.RayClusterName && pending != nil &&
+		rayservice.Compare(wanted, pending, version) == rayservice.Same && rayservice.Superseded(rc, pending, version) {
+		return rayservice.Different, true
+	}
+	return m, rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(wanted) ||
+		rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
 }
 
 // clusters reads from the cache. If there are none and irreversible actions follow, it reads from the API server, because a new
