@@ -75,6 +75,9 @@ func (s *step) windDown() bool {
 	case s.mayHaveJob() && !s.stopped():
 		s.act(Poll, Stop)
 		s.plan.Waits = "Ray to say that it does not have the job"
+	case s.sidecarWaits():
+		s.act(DeleteCluster)
+		s.plan.Waits = "the RayCluster, whose head would submit the job, to be deleted"
 	default:
 		return false
 	}

@@ -224,7 +224,13 @@ func TestLifeCycle(t *testing.T) {
 		"a sidecar loses its head early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true})},
 			want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
 		"a sidecar loses a head that comes back": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true, HeadReturns: true})},
-			want{"HeadLost", failed, none, rayv1.AppFailed, []Action{DeleteCluster}}},
+			want{"HeadLost", initializing, none, rayv1.AppFailed, poll}},
+		"a sidecar is given up, its cluster is deleted first": {givingUp(rayv1.AppFailed, young, mode(rayv1.SidecarMode)),
+			want{"GivingUp", initializing, none, rayv1.AppFailed, []Action{DeleteCluster}}},
+		"a sidecar is given up, its cluster cannot be deleted": {givingUp(rayv1.AppFailed, young, mode(rayv1.SidecarMode), now(131)),
+			want{"GivingUp", failed, none, rayv1.AppFailed, []Action{DeleteCluster}}},
+		"a sidecar is given up, its cluster is being deleted": {givingUp(rayv1.AppFailed, young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Deleting: true})),
+			want{"GivingUp", failed, none, rayv1.AppFailed, nil}},
 		"a sidecar loses its cluster early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{}), retries(1)}, want{"ClusterLost", retrying, bad, rayv1.AppFailed, nil}},
 		"a sidecar is forgotten early": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), unknown(9)},
 			want{"RecordLost", failed, bad, rayv1.AppFailed, nil}},
@@ -477,6 +483,7 @@ func TestLooksAgainInTime(t *testing.T) {
 		"the end of submitters": {[]func(*Input){limited, finished(8), says(rayv1.JobStatusRunning, 10)}, 28 * time.Second},
 		"invalid, the deadline": {[]func(*Input){broken, active(100)}, 90 * time.Second},
 		"suspended":             {[]func(*Input){state(suspended), spec(suspend)}, 0},
+		"the name of the Job":   {[]func(*Input){young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"}), submitter(Submitter{Foreign: true})}, 10 * time.Second},
 		"after a change":        {[]func(*Input){state(newJob)}, time.Millisecond},
 	}
 	for name, tc := range cases {

@@ -88,12 +88,16 @@ func toWaiting(s *step) {
 	s.plan.After = time.Millisecond
 }
 
+// foreignTime is the interval at which to look whether the Job of another owner is gone. Jobs of others are not watched.
+const foreignTime = 10 * time.Second
+
 func submitterForeign(s *step) bool { return s.mode(rayv1.K8sJobMode) && s.in.Submitter.Foreign }
 
 func awaitName(s *step) {
 	s.takeAddress()
 	s.status.Message = "a Job named " + s.in.Job.Name + " belongs to somebody else; delete or rename it"
 	s.lookAtDeadlines()
+	s.lookAt(s.in.Now.Add(foreignTime))
 }
 
 // toRunning creates the submitter first: it needs the address, which is saved together with the new state.
