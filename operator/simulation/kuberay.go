@@ -13,7 +13,10 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-const actorKubeRay = "kuberay"
+const (
+	actorKubeRay = "kuberay"
+	kubeRayHash  = "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI"
+)
 
 // fromKubeRay ends the operator, gives all objects the form in which KubeRay 1.7 leaves them, and has an operator take over that has never
 // seen them. It needs an operator that has acted on every spec: KubeRay's hashes are in a format of its own, so that a field that is removed
@@ -45,6 +48,13 @@ func (w *world) anySpecUnseen() bool {
 	return false
 }
 
+// anyHashOfKubeRay reports whether a RayCluster has a hash that raygate has not rewritten yet.
+func (w *world) anyHashOfKubeRay() bool {
+	return slices.ContainsFunc(w.store.All(kindCluster), func(o client.Object) bool {
+		return o.GetAnnotations()[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] == kubeRayHash
+	})
+}
+
 func observedGeneration(o client.Object) (int64, bool) {
 	switch o := o.(type) {
 	case *rayv1.RayJob:
@@ -63,7 +73,7 @@ func leaveAsKubeRay(o client.Object) {
 	annotations := maps.Clone(o.GetAnnotations())
 	for _, key := range []string{rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete, rayv1.AnnotationUpgradeStrategyRecreateHash} {
 		if annotations[key] != "" {
-			annotations[key] = "1R0DJNF5HKCSHGGSBBBIHS45SHC9M2QI"
+			annotations[key] = kubeRayHash
 		}
 	}
 	if annotations[rayv1.AnnotationKubeRayVersion] != "" {

@@ -71,11 +71,16 @@ func (s *scenario) service(r *rand.Rand) {
 				s.add(r, "the configuration changes", set(func(s *rayv1.RayServiceSpec) { s.ServeConfigV2 = config2 }))
 			}},
 			choice{3, func() {
-				s.add(r, "the last variable is removed", set(func(s *rayv1.RayServiceSpec) {
+				removed := set(func(s *rayv1.RayServiceSpec) {
 					if c := s.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers; len(c) > 0 && len(c[0].Env) > 0 {
 						c[0].Env = c[0].Env[:len(c[0].Env)-1]
 					}
-				}))
+				})
+				s.add(r, "the last variable is removed", func(w *world) {
+					if !w.anyHashOfKubeRay() { // it hides such an edit
+						removed(w)
+					}
+				})
 			}},
 			choice{2, func() {
 				s.add(r, "the RayService is suspended", set(func(s *rayv1.RayServiceSpec) { s.Suspend = true }))

@@ -32,7 +32,7 @@ func Hash(spec *rayv1.RayClusterSpec) string { return child.Hash(child.Significa
 // additional fields of the live spec to admission webhooks, so that a change of the operator replaces no cluster. KubeRay assumes
 // equality in that case and loses an edit that was made while the operator was down.
 func Compare(wanted *rayv1.RayClusterSpec, rc *rayv1.RayCluster, version string) Match {
-	stored, foreign := storedHash(rc, version)
+	stored, foreign := rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete], Foreign(rc, version)
 	if equal(wanted, rc, stored, foreign) {
 		return Same
 	}
@@ -51,22 +51,19 @@ func Compare(wanted *rayv1.RayClusterSpec, rc *rayv1.RayCluster, version string)
 	return Different
 }
 
-// Superseded reports whether a cluster matches the spec in the RayService only because its hash is not comparable, while another cluster
-// matches too and has fewer fields. So it does when an upgrade only removes fields and another operator takes over before its end.
-func Superseded(rc, by *rayv1.RayCluster, version string) bool {
-	if _, foreign := storedHash(rc, version); !foreign {
-		return false
-	}
+// Superseded reports whether another cluster has fewer fields than a cluster, and the same ones otherwise. If both match the spec in the
+// RayService because their hashes are not comparable, the RayService has been edited since the first was created.
+func Superseded(rc, by *rayv1.RayCluster) bool {
 	old, next := child.Significant(&rc.Spec), child.Significant(&by.Spec)
 	return equality.Semantic.DeepDerivative(next, old) && !equality.Semantic.DeepDerivative(old, next)
 }
 
-// storedHash returns the hash that is stored on a cluster, and whether another operator version may have computed it differently. A hash
-// that matches the live spec is treated as an own one.
-func storedHash(rc *rayv1.RayCluster, version string) (hash string, foreign bool) {
-	hash = rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete]
+// Foreign reports whether another operator version may have computed the hash that is stored on a cluster in another way. A hash that
+// matches the live spec is treated as an own one.
+func Foreign(rc *rayv1.RayCluster, version string) bool {
+	stored := rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete]
 	other := rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
-	return hash, hash == "" || other && hash != Hash(&rc.Spec)
+	return stored == "" || other && stored != Hash(&rc.Spec)
 }
 
 func equal(wanted *rayv1.RayClusterSpec, rc *rayv1.RayCluster, stored string, foreign bool) bool {

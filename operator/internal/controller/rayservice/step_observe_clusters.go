@@ -53,22 +53,24 @@ func (r *Reconciler) observeClusters(ctx context.Context, s *scope) (reconcile.O
 	return reconcile.Outcome{}, nil
 }
 
-// match compares a cluster with the spec, and reports whether its stored hash must be rewritten: if the annotations kept another operator's
-// version, the next edit that only removes fields would not be detected. A pending cluster that matches the spec and has fewer fields than the
-// active one shows that such an edit came before.
+// match compares a cluster with the spec, and reports whether its stored hash must be rewritten: with a hash of another operator, the next
+// edit that only removes fields would not be detected. A pending cluster that matches the spec and has fewer fields than the active one
+// shows that such an edit came before.
 func (r *Reconciler) match(s *scope, rc *rayv1.RayCluster) (m rayservice.Match, rebaseline bool) {
-	wanted, version := &s.service.Spec.RayClusterSpec, r.config.Version
-	if m = rayservice.Compare(wanted, rc, version); m != rayservice.Same {
-		return m, false
+	wanted, version, st := &s.service.Spec.RayClusterSpec, r.config.Version, &s.service.Status
+	foreign, m := rayservice.Foreign(rc, version), rayservice.Compare(wanted, rc, version)
+	if pending := s.clusters[st.PendingServiceStatus.RayClusterName]; foreign && m == rayservice.Same && pending != nil &&
+		rc.Name == st.ActiveServiceStatus.RayClusterName && rayservice.Compare(wanted, pending, version) == rayservice.Same &&
+		rayservice.Superseded(rc, pending) {
+		m = rayservice.Different
 	}
-	st := &s.service.Status
-	pending := s.clusters[st.PendingServiceStatus.RayClusterName]
-	if rc.Name == st.ActiveServiceStatus.RayClusterName && pending != nil &&
-		rayservice.Compare(wanted, pending, version) == rayservice.Same && rayservice.Superseded(rc, pending, version) {
-		return rayservice.Different, true
+	switch m {
+	case rayservice.Same:
+		return m, rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(wanted) ||
+			rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
+	default:
+		return m, m == rayservice.Different && foreign
 	}
-	return m, rc.Annotations[rayv1.AnnotationHashWithoutReplicasAndWorkersToDelete] != rayservice.Hash(wanted) ||
-		rc.Annotations[rayv1.AnnotationKubeRayVersion] != version
 }
 
 // clusters reads from the cache. If there are none and irreversible actions follow, it reads from the API server, because a new
