@@ -29,6 +29,12 @@ if [ -n "$unformatted" ]; then
 	printf 'verify: not formatted, run gofmt -w on:\n%s\n' "$unformatted" >&2
 	exit 1
 fi
+# The protos of the last release are the only binary file.
+built=$(git diff --numstat "$(git hash-object -t tree /dev/null)" HEAD -- | awk '$1 == "-" && $3 != "proto/released.binpb" { print $3 }')
+if [ -n "$built" ]; then
+	printf 'verify: binary files in the repository; git rm them, and keep what makes them:\n%s\n' "$built" >&2
+	exit 1
+fi
 # Phrases that readers with another first language have to read twice, and sentences with a clause as their subject.
 phrases='//.*\b(of theirs|of ours|of yours|whoever|stands for|is told|tells|goes on|goes away|put right|mends?|the same of)\b'
 clauses='^\s*// ?(Who|What|Whose|Whoever) [a-z]+ '
