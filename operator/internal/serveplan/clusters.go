@@ -8,12 +8,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 )
 
-// promote makes the pending cluster the active one when both Services select it.
-func (s *step) promote() {
-	if s.serving() && s.in.HeadService == s.in.ServeService {
-		s.makeActive()
-	}
-}
+// switched reports whether both Services select the pending cluster.
+func switched(s *step) bool { return s.moving() && s.in.HeadService == s.in.ServeService }
 
 func (s *step) makeActive() {
 	s.st.ActiveServiceStatus = s.st.PendingServiceStatus
@@ -21,52 +17,44 @@ func (s *step) makeActive() {
 	s.plan.After = soon
 }
 
-// serving reports whether a Service already selects the pending cluster.
-func (s *step) serving() bool {
+// moving reports whether a Service already selects the pending cluster, which does not happen in steps.
+func (s *step) moving() bool {
 	p := s.pendingName()
 	return p != "" && !s.inSteps() && (s.in.HeadService == p || s.in.ServeService == p)
 }
 
-// prepare names a new cluster, or drops one. The name is saved before the object is created.
-func (s *step) prepare() {
-	a := s.active()
+// takenBack reports whether the pending cluster is no longer wanted: the spec matches the active one again, or must not be applied any
+// more because the strategy allows no new cluster.
+func takenBack(s *step) bool {
+	p := s.pending()
+	stranded := p != nil && p.Match == rayservice.Different && !s.in.Strategy.NewCluster
+	return !s.moving() && (activeMatches(s) || stranded)
+}
+
+func (s *step) dropPending() { s.st.PendingServiceStatus = rayv1.RayServiceStatus{} }
+
+// needsCluster reports whether no existing cluster can match the spec.
+func needsCluster(s *step) bool {
+	c := s.pending()
 	switch {
-	case s.serving(), s.is(rayv1.RayServiceRollbackInProgress), s.inSteps(): // a change during an incremental upgrade is first a rollback
-		return
-	case s.pendingName() != "" && a != nil && (a.Match == rayservice.Same || s.strands()):
-		s.st.PendingServiceStatus = rayv1.RayServiceStatus{} // the spec matches the active cluster again, or must not be applied any more
-		return
-	case !s.needsCluster():
-		return
+	case s.moving(), c == nil && s.pendingName() != "": // the Services move first; a named cluster will be created from the current spec
+		return false
+	case c == nil:
+		c = s.active()
 	}
+	return c == nil || c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.active() == nil)
+}
+
+// nameCluster names a new cluster. The name is saved before the object is created.
+func (s *step) nameCluster() {
 	s.st.PendingServiceStatus = rayv1.RayServiceStatus{RayClusterName: names.Attempt(s.in.Service.Name, s.in.Suffix())}
 	if s.in.Strategy.Steps {
 		s.st.PendingServiceStatus.TargetCapacity = new(int32(100))
-		if a != nil {
+		if s.active() != nil {
 			s.st.PendingServiceStatus.TargetCapacity = new(int32(0))
 		}
 	}
 	s.plan.After = soon
-}
-
-// strands reports whether the pending cluster can never match the spec, because the strategy no longer allows a new one.
-func (s *step) strands() bool {
-	p := s.pending()
-	return p != nil && p.Match == rayservice.Different && !s.in.Strategy.NewCluster
-}
-
-// needsCluster reports whether no existing cluster can match the spec.
-func (s *step) needsCluster() bool {
-	c := s.pending()
-	if c == nil {
-		if s.pendingName() != "" {
-			return false // it will be created from the current spec
-		}
-		if c = s.active(); c == nil {
-			return true
-		}
-	}
-	return c.Match == rayservice.Different && (s.in.Strategy.NewCluster || s.active() == nil)
 }
 
 // clusters creates and changes the objects. It uses only names that are saved.
@@ -97,6 +85,9 @@ func (s *step) touchUp(name string, resize bool) {
 		s.plan.Resize = append(s.plan.Resize, name)
 	}
 }
+
+// releaseAll ends a service that was not ready in time. Only suspending or recreating it helps then.
+func (s *step) releaseAll() { s.release(true) }
 
 // release schedules the deletion of unused clusters. It keeps a cluster that a Service still selects, unless all is set.
 func (s *step) release(all bool) {

@@ -14,7 +14,7 @@ func (s *step) services() {
 		if p.Pods > 0 && s.in.Routing.Weights[s.pendingName()] == 100 {
 			s.plan.Serve = s.pendingName() // the old cluster loses its replicas next
 		}
-	case s.serving():
+	case s.moving():
 		s.plan.Services = s.pendingName()
 	default:
 		if s.waits = s.switchWaits(p); s.waits == "" {

@@ -2,6 +2,9 @@
 // Serve configuration, the targets of the Services, and the next step of an incremental upgrade. It is pure and separate from the
 // controller, so that tests can cover each life cycle with a table.
 //
+// The file table.go has the life cycle: phases, and rules that lead from one to the next. upgrade.go has the rules of an incremental
+// upgrade. All other parts of a plan are derived from the phase that results.
+//
 // The status follows observations, never requests. A cluster is active once the Services select it, a capacity counts once Ray
 // reports it, and a share of traffic counts once it is in the HTTPRoute. So an operator that is killed between two writes computes
 // the remaining actions. The exception is the name of a new cluster, which is in the status before the object exists.

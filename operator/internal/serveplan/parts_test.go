@@ -2,6 +2,7 @@ package serveplan
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -229,6 +230,9 @@ func FuzzNext(f *testing.F) {
 		in.HeadService, in.ServeService = names[seed&3], names[seed>>2&3]
 		before := in.Service.DeepCopy()
 		p := Next(in)
+		if once := slices.Compact(slices.Sorted(slices.Values(p.Rules))); len(p.Rules) == maxRules || len(once) < len(p.Rules) {
+			t.Errorf("the decision does not end: %v", p.Rules)
+		}
 		if diff := cmp.Diff(before, in.Service); diff != "" {
 			t.Fatalf("planning changed the object:\n%s", diff)
 		}

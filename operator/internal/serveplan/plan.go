@@ -1,6 +1,7 @@
 package serveplan
 
 import (
+	"slices"
 	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -9,6 +10,8 @@ import (
 // Plan is the result of a decision. Its parts can be carried out in any order, except the status, which is saved last. All parts
 // are idempotent.
 type Plan struct {
+	// Rules are the names of the rules of the life cycle that applied.
+	Rules []string
 	// Create is the name of a cluster to create, with its worker groups at their minimum if FromMinimum is set; empty for none.
 	Create      string
 	FromMinimum bool
@@ -86,23 +89,23 @@ type step struct {
 	waits string
 }
 
+// decide applies the rules of the life cycle, and derives the plan from the phase that results.
 func (s *step) decide() {
-	if s.suspension() {
-		return
+	if s.phase() != suspending {
+		s.st.ObservedGeneration = s.in.Service.Generation
+		s.recordSteps()
 	}
-	s.st.ObservedGeneration = s.in.Service.Generation
-	s.initialize()
-	if s.timedOut() {
-		s.release(true)
-		return
+	for range maxRules {
+		rules := table[s.phase()]
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.when(s) })
+		if i < 0 {
+			break
+		}
+		s.plan.Rules = append(s.plan.Rules, rules[i].name)
+		if rules[i].do(s); rules[i].final {
+			return
+		}
 	}
-	if s.in.Invalid != "" {
-		s.invalid()
-		return
-	}
-	s.promote()
-	s.rollback()
-	s.prepare()
 	s.clusters()
 	s.services()
 	s.configurations()
@@ -112,8 +115,12 @@ func (s *step) decide() {
 	s.release(false)
 }
 
-// invalid maintains the current clusters; KubeRay stops reconciling them.
-func (s *step) invalid() {
+func always(*step) bool { return true }
+
+func invalid(s *step) bool { return s.in.Invalid != "" }
+
+// keep maintains the current clusters of an invalid service; KubeRay stops reconciling them.
+func (s *step) keep() {
 	s.deploy(Deployment{Cluster: s.activeName(), Keep: true, Capacity: s.st.ActiveServiceStatus.TargetCapacity})
 	s.observe()
 	s.setInvalid()

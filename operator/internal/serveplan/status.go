@@ -60,11 +60,8 @@ func (s *step) remove(kinds ...string) { s.conds().Remove(kinds...) }
 
 const messageInitializing = "the first cluster is being prepared"
 
-// initialize sets the conditions of a new service.
-func (s *step) initialize() {
-	if len(s.st.Conditions) > 0 || s.in.Invalid != "" {
-		return
-	}
+// begin sets the conditions of a new service.
+func (s *step) begin() {
 	s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializing, messageInitializing)
 	s.set(rayv1.RayServiceUpgradeInProgress, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializing, messageInitializing)
 }

@@ -11,28 +11,63 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 )
 
-// rollback decides whether an incremental upgrade goes back, because the spec no longer matches the new cluster. It returns to the
-// old cluster first even if the spec does not match that one either, so that there are never three clusters.
-func (s *step) rollback() {
-	const kind = rayv1.RayServiceRollbackInProgress
-	a, p := s.active(), s.pending()
-	if !s.inSteps() && s.in.Strategy.Steps && s.pendingName() != "" && s.is(rayv1.RayServiceUpgradeInProgress) {
-		s.plan.RollbackImpossible = s.activeName()
-	}
-	forward := !s.inSteps() || a.Match != rayservice.Same && p != nil && p.Match != rayservice.Different
-	switch {
-	case forward != s.is(kind): // no change
-	case forward:
-		s.remove(kind)
-	case a.Match == rayservice.Same:
-		s.setRollback("the spec is that of cluster " + s.activeName() + " again")
-	case p != nil:
-		s.setRollback("the spec is neither that of cluster " + s.activeName() + " nor that of " + s.pendingName())
-	}
+func rollsBack(s *step) bool { return s.is(rayv1.RayServiceRollbackInProgress) }
+
+// activeMatches reports whether the spec is that of the active cluster.
+func activeMatches(s *step) bool { return s.active().Match == rayservice.Same }
+
+// pendingDiffers reports whether the pending cluster exists and does not match the spec.
+func pendingDiffers(s *step) bool {
+	p := s.pending()
+	return p != nil && p.Match == rayservice.Different
 }
 
-func (s *step) setRollback(why string) {
+// pendingMatches reports whether only the pending cluster matches the spec.
+func pendingMatches(s *step) bool {
+	return !activeMatches(s) && s.pending() != nil && !pendingDiffers(s)
+}
+
+// returnToSpec begins a rollback, because the spec is that of the old cluster again.
+func (s *step) returnToSpec() { s.rollback("the spec is that of cluster " + s.activeName() + " again") }
+
+// returnFirst begins a rollback to the old cluster even if the spec does not match that one either, so that there are never three
+// clusters.
+func (s *step) returnFirst() {
+	s.rollback("the spec is neither that of cluster " + s.activeName() + " nor that of " + s.pendingName())
+}
+
+func (s *step) rollback(why string) {
 	s.set(rayv1.RayServiceRollbackInProgress, metav1.ConditionTrue, rayv1.ReasonDesiredClusterSpecChanged, why)
+}
+
+func (s *step) endRollback() { s.remove(rayv1.RayServiceRollbackInProgress) }
+
+func newClusterHasAll(s *step) bool { return s.state().Next().Complete }
+
+func (s *step) completeSteps() {
+	s.makeActive()
+	s.endRollback()
+}
+
+func oldClusterHasAll(s *step) bool { return s.state().Next().RolledBack }
+
+func (s *step) completeRollback() {
+	s.dropPending()
+	s.endRollback()
+	s.plan.After = soon
+}
+
+// recordSteps copies capacity and traffic of the clusters to the status.
+func (s *step) recordSteps() {
+	if !s.in.Strategy.Steps {
+		return
+	}
+	s.traffic()
+	for _, name := range []string{s.activeName(), s.pendingName()} {
+		if c := s.live(name); c != nil {
+			s.capacity(name, c)
+		}
+	}
 }
 
 // upgrade performs one step of an incremental upgrade, and maintains the Gateway and the HTTPRoute.
@@ -42,11 +77,12 @@ func (s *step) upgrade() {
 		return
 	}
 	s.plan.Gateway = true
-	s.traffic()
+	if s.pendingName() != "" && s.active() == nil && s.is(rayv1.RayServiceUpgradeInProgress) {
+		s.plan.RollbackImpossible = s.activeName()
+	}
 	for _, name := range []string{s.activeName(), s.pendingName()} {
-		if c := s.live(name); c != nil {
+		if s.live(name) != nil {
 			s.plan.ClusterServices = append(s.plan.ClusterServices, name)
-			s.capacity(name, c)
 		}
 	}
 	switch p := s.pending(); {
@@ -67,17 +103,7 @@ func (s *step) move() {
 	if move.After > 0 {
 		s.lookAt(s.in.Now.Add(move.After))
 	}
-	switch {
-	case move.Complete:
-		s.makeActive()
-		s.remove(rayv1.RayServiceRollbackInProgress)
-	case move.RolledBack:
-		s.st.PendingServiceStatus = rayv1.RayServiceStatus{}
-		s.remove(rayv1.RayServiceRollbackInProgress)
-		s.plan.After = soon
-	default:
-		s.share(move)
-	}
+	s.share(move)
 	if s.plan.Route == nil {
 		s.plan.Route = []Backend{{s.activeName(), 100}}
 	}

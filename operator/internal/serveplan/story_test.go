@@ -411,7 +411,7 @@ func TestUpgradeInSteps(t *testing.T) {
 	})
 	s.expect("create demo-c2", "route demo-c1=100 demo-c2=0", "deploy demo-c2 new 0", "deploy demo-c2 same 50",
 		"route demo-c1=75 demo-c2=25", "route demo-c1=50 demo-c2=50", "deploy demo-c1 kept 50", "deploy demo-c2 same 100",
-		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "serve demo-c2", "deploy demo-c1 kept 0", "route demo-c2=100", "head demo-c2", "delete demo-c1")
+		"route demo-c1=25 demo-c2=75", "route demo-c1=0 demo-c2=100", "serve demo-c2", "deploy demo-c1 kept 0", "head demo-c2", "route demo-c2=100", "delete demo-c1")
 	if a := s.rs.Status.ActiveServiceStatus; *a.TargetCapacity != 100 || *a.TrafficRoutedPercent != 100 || s.is(rayv1.RayServiceRollbackInProgress) {
 		t.Errorf("active %+v", a)
 	}

@@ -8,29 +8,11 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// suspension performs the next step of a suspension, and reports whether nothing else has to be done. A suspension that has begun
-// always completes, because half a service is useless.
-func (s *step) suspension() bool {
-	switch {
-	case s.is(rayv1.RayServiceSuspending):
-		s.suspending()
-		return true
-	case s.is(rayv1.RayServiceSuspended) && s.spec.Suspend:
-		s.st.ObservedGeneration = s.in.Service.Generation // the resumption applies an edit
-		return true
-	case s.is(rayv1.RayServiceSuspended):
-		s.resume()
-		return false
-	case s.spec.Suspend:
-		s.suspend()
-		return true
-	}
-	return false
-}
+func suspendWanted(s *step) bool { return s.spec.Suspend }
 
+// suspend begins a suspension. One that has begun always completes, because half a service is useless.
 func (s *step) suspend() {
 	const reason, message = rayv1.ReasonSuspendInProgress, "the service is being suspended"
-	s.st.ObservedGeneration = s.in.Service.Generation
 	s.set(rayv1.RayServiceSuspending, metav1.ConditionTrue, rayv1.ReasonSuspendRequested, message)
 	s.setAll(reason, message)
 	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady)
@@ -52,21 +34,23 @@ func (s *step) forgetClusters() {
 	}
 }
 
-func (s *step) suspending() {
+func objectsLeft(s *step) bool { return len(s.in.Clusters)+s.in.Children > 0 }
+
+func (s *step) deleteObjects() {
 	s.forgetClusters()
-	if len(s.in.Clusters)+s.in.Children > 0 {
-		s.set(rayv1.RayServiceSuspending, metav1.ConditionTrue, rayv1.ReasonSuspendInProgress, "clusters and Services are being deleted")
-		for _, name := range sortedKeys(s.in.Clusters) {
-			if !s.in.Clusters[name].Deleting {
-				s.plan.Delete = append(s.plan.Delete, name)
-			}
+	s.set(rayv1.RayServiceSuspending, metav1.ConditionTrue, rayv1.ReasonSuspendInProgress, "clusters and Services are being deleted")
+	for _, name := range sortedKeys(s.in.Clusters) {
+		if !s.in.Clusters[name].Deleting {
+			s.plan.Delete = append(s.plan.Delete, name)
 		}
-		s.plan.DeleteChildren = true
-		s.plan.After = suspendCheck
-		return
 	}
+	s.plan.DeleteChildren = true
+	s.plan.After = suspendCheck
+}
+
+func (s *step) endSuspension() {
 	const reason, message = rayv1.ReasonSuspendComplete, "the service is suspended"
-	s.st.ActiveServiceStatus = rayv1.RayServiceStatus{}
+	s.st.ActiveServiceStatus, s.st.PendingServiceStatus = rayv1.RayServiceStatus{}, rayv1.RayServiceStatus{}
 	s.set(rayv1.RayServiceSuspending, metav1.ConditionFalse, reason, message)
 	s.set(rayv1.RayServiceSuspended, metav1.ConditionTrue, reason, message)
 	s.setAll(reason, message)
