@@ -1,5 +1,5 @@
-// Command observability writes the Grafana dashboards of raygate into dashboards/. Its tests hold dashboards and rules to the metrics that operator and
-// gateway register, and the alerts to docs/observability.md. It is a module of its own, so that Prometheus' parser is no dependency of raygate.
+// Command observability writes the Grafana dashboards of raygate into dashboards/, and the documents about alerts and metrics. Its tests hold dashboards
+// and rules to the metrics that operator and gateway register. It is a module of its own, so that Prometheus' parser is no dependency of raygate.
 package main
 
 import (
@@ -14,16 +14,24 @@ import (
 )
 
 func main() {
+	if err := write(); err != nil {
+		fmt.Fprintln(os.Stderr, "observability:", err)
+		os.Exit(1)
+	}
+}
+
+// write writes all generated files.
+func write() error {
 	for _, d := range dashboards {
 		data, err := d.json()
-		if err == nil {
-			err = os.WriteFile(filepath.Join("dashboards", d.uid+".json"), data, 0o644)
-		}
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "observability:", err)
-			os.Exit(1)
+			return err
+		}
+		if err := os.WriteFile(filepath.Join("dashboards", d.uid+".json"), data, 0o644); err != nil {
+			return err
 		}
 	}
+	return writePages()
 }
 
 // dashboard is a page of graphs.

@@ -30,7 +30,8 @@ func known(t *testing.T) map[string][]string {
 			if !ok {
 				t.Fatalf("%s: %q is no metric", file, line)
 			}
-			all[name] = append(all[name], strings.Split(strings.TrimSuffix(rest, "}"), ",")...)
+			names, _, _ := strings.Cut(rest, "}") // the help follows
+			all[name] = append(all[name], strings.Split(names, ",")...)
 			if file == "ray.txt" {
 				all[name] = append(all[name], pods...)
 			}

@@ -1,23 +1,24 @@
-// Package metricnames lists the metrics that a process registers, with their labels, so that dashboards and alerts can be compared with
-// them (observability/metrics). Only _test.go files may import it.
+// Package metricnames lists the metrics that a process registers, with their labels and help, so that dashboards and alerts can be compared with
+// them (observability/metrics) and docs/metrics.md can be generated. Only _test.go files may import it.
 package metricnames
 
 import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// described are the name, the constant labels and the variable labels in the text of a description, which has no other way in.
-var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", .*, constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+// described are the name, the quoted help, the constant labels and the variable labels in the text of a description, which has no other way in.
+var described = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: (".*"), unit: ".*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
 // everywhere are the metrics of the process that every operating system has.
 var everywhere = []string{"process_cpu_seconds_total", "process_resident_memory_bytes"}
 
-// List returns a line for each metric of the registry, except those of the Go runtime, as "name{label,label}", sorted.
+// List returns a line for each metric of the registry, except those of the Go runtime, as "name{label,label} help", sorted.
 func List(registry any) ([]string, error) {
 	collector, ok := registry.(prometheus.Collector)
 	if !ok {
@@ -36,8 +37,12 @@ func List(registry any) ([]string, error) {
 			problem = fmt.Errorf("cannot read %s", desc)
 			continue
 		}
+		help, err := strconv.Unquote(m[2])
+		if err != nil {
+			problem = fmt.Errorf("help of %s: %w", m[1], err)
+		}
 		if name := m[1]; !strings.HasPrefix(name, "go_") && (!strings.HasPrefix(name, "process_") || slices.Contains(everywhere, name)) {
-			lines = append(lines, name+"{"+strings.Join(labels(m[2], m[3]), ",")+"}")
+			lines = append(lines, name+"{"+strings.Join(labels(m[3], m[4]), ",")+"} "+strings.Join(strings.Fields(help), " "))
 		}
 	}
 	slices.Sort(lines)

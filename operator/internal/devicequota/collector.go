@@ -8,14 +8,14 @@ import (
 )
 
 var (
-	hardDesc = prometheus.NewDesc("device_quota_hard", "What a quota allows of a resource: devices, cores, or MiB of memory.", []string{"namespace", "quota", "resource"}, nil)
-	usedDesc = prometheus.NewDesc("device_quota_used", "What Pods under a quota take of a resource, by state: running, pending (also ending ones), reserved.",
+	hardDesc = prometheus.NewDesc("device_quota_hard", "Limit of a quota for a resource: devices, cores, or MiB of memory.", []string{"namespace", "quota", "resource"}, nil)
+	usedDesc = prometheus.NewDesc("device_quota_used", "Amount of a resource that Pods under a quota use, by state: running, pending (also ending ones), reserved.",
 		[]string{"namespace", "quota", "resource", "state"}, nil)
-	podsDesc = prometheus.NewDesc("device_quota_pods", "Pods under a quota that take something of a resource, by state as in device_quota_used.",
+	podsDesc = prometheus.NewDesc("device_quota_pods", "Pods under a quota that use a resource, by state as in device_quota_used.",
 		[]string{"namespace", "quota", "resource", "state"}, nil)
-	overDesc = prometheus.NewDesc("device_quota_exceeded", "1 where Pods take more than a quota allows: it was lowered, they were there before it, or replicas admitted them at once.",
+	overDesc = prometheus.NewDesc("device_quota_exceeded", "1 if Pods use more than a quota allows: it was lowered, is newer than the Pods, or replicas admitted them at the same moment.",
 		[]string{"namespace", "quota", "resource"}, nil)
-	syncedDesc = prometheus.NewDesc("device_webhook_cache_synced", "1 once all Pods and quotas are known. Until then Pods with devices are not answered about.", nil, nil)
+	syncedDesc = prometheus.NewDesc("device_webhook_cache_synced", "1 once all Pods and quotas are known. Until then, Pods with devices get no answer.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

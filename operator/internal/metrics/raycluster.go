@@ -43,7 +43,7 @@ func NewRayCluster(reader client.Reader) *RayCluster {
 		func(rc *rayv1.RayCluster, send sender) {
 			send(1, is(rc.Status.Conditions, rayv1.RayClusterProvisioned))
 		}, "condition")
-	m.add("raygate_cluster_suspended", "One per RayCluster whose spec asks for suspension, as one that waits in a queue of Kueue.", sendSuspended)
+	m.add("raygate_cluster_suspended", "One per RayCluster whose spec requests suspension, for example while it waits in a queue of Kueue.", sendSuspended)
 	m.add("raygate_cluster_condition_stalled", "One per RayCluster that makes no progress, with the reason of the condition Stalled.",
 		func(rc *rayv1.RayCluster, send sender) { stalled(rc.Status.Conditions, send) }, "reason")
 	m.add("raygate_cluster_waits", "One per RayCluster that waits for a node, scheduling gates or a quota, with the reason of the condition Reconciling.",

@@ -18,13 +18,13 @@ func NewRayCronJob(reader client.Reader, when func(*rayv1.RayCronJob) time.Time)
 			send(1)
 		}
 	})
-	const last = "When a RayJob was created last. Absent before the first."
+	const last = "Time at which the last RayJob was created. Absent before the first."
 	m.add("raygate_cronjob_last_schedule_timestamp_seconds", last, func(cj *rayv1.RayCronJob, send sender) {
 		if t := cj.Status.LastScheduleTime; t != nil {
 			send(float64(t.Unix()))
 		}
 	})
-	const due = "When the first RayJob after the last one is due; in the past while it cannot be created. Absent while the RayCronJob is suspended."
+	const due = "Time at which the next RayJob is due; in the past while it cannot be created. Absent while the RayCronJob is suspended."
 	m.add("raygate_cronjob_due_timestamp_seconds", due, func(cj *rayv1.RayCronJob, send sender) {
 		if t := when(cj); !t.IsZero() {
 			send(float64(t.Unix()))

@@ -29,14 +29,14 @@ func TestRayCronJobMetrics(t *testing.T) {
 		return cj.Status.LastScheduleTime.Add(time.Hour)
 	}
 	const want = `
-# HELP raygate_cronjob_due_timestamp_seconds When the first RayJob after the last one is due; in the past while it cannot be created. Absent while the RayCronJob is suspended.
+# HELP raygate_cronjob_due_timestamp_seconds Time at which the next RayJob is due; in the past while it cannot be created. Absent while the RayCronJob is suspended.
 # TYPE raygate_cronjob_due_timestamp_seconds gauge
 raygate_cronjob_due_timestamp_seconds{name="nightly",namespace="ns",uid="1"} 4600
 # HELP raygate_cronjob_info One per RayCronJob.
 # TYPE raygate_cronjob_info gauge
 raygate_cronjob_info{name="nightly",namespace="ns",uid="1"} 1
 raygate_cronjob_info{name="paused",namespace="ns",uid="2"} 1
-# HELP raygate_cronjob_last_schedule_timestamp_seconds When a RayJob was created last. Absent before the first.
+# HELP raygate_cronjob_last_schedule_timestamp_seconds Time at which the last RayJob was created. Absent before the first.
 # TYPE raygate_cronjob_last_schedule_timestamp_seconds gauge
 raygate_cronjob_last_schedule_timestamp_seconds{name="nightly",namespace="ns",uid="1"} 1000
 # HELP raygate_cronjob_suspended One per RayCronJob that is suspended.

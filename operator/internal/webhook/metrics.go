@@ -16,7 +16,7 @@ func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_webhook_requests_total",
-			Help: "Admission requests by webhook (validate, mutate), kind, operation and outcome: allowed, denied, tolerated (not denied because of --webhook-stage), skipped (deletions and the like), failed (a fault of the operator; the object passed).",
+			Help: "Admission requests by webhook (validate, mutate), kind, operation and outcome. Outcomes: allowed, denied, tolerated (because of --webhook-stage), skipped (not checked), failed (a fault of the operator, which admitted the object).",
 		}, []string{"webhook", "kind", "operation", "outcome"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "raygate_webhook_refusals_total",

@@ -77,7 +77,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) (ready <-chan struct{
 // scrape; without one it collects nothing.
 func NewExpiryCollector(dir string) prometheus.Collector {
 	desc := prometheus.NewDesc("raygate_webhook_certificate_expiry_timestamp_seconds",
-		"When the serving certificate of the webhooks ends, in seconds since the epoch.", nil, nil)
+		"End of the serving certificate of the webhooks, in seconds since the epoch.", nil, nil)
 	return prometheus.CollectorFunc(func(ch chan<- prometheus.Metric) {
 		if chain, err := cert.CertsFromFile(filepath.Join(dir, "tls.crt")); err == nil {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(chain[0].NotAfter.Unix()))

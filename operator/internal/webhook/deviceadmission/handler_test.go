@@ -116,7 +116,7 @@ func TestPatch(t *testing.T) {
 		}
 	}
 	const want = `
-# HELP device_webhook_requests_total Pods that the webhooks (mutate, validate) answered about, by outcome (nothing, patched, allowed, denied, failed), reason, and families of devices.
+# HELP device_webhook_requests_total Pods that the webhooks (mutate, validate) answered, by outcome (nothing, patched, allowed, denied, failed), reason, and device family.
 # TYPE device_webhook_requests_total counter
 device_webhook_requests_total{outcome="nothing",reason="",vendor="",webhook="mutate"} 3
 device_webhook_requests_total{outcome="patched",reason="",vendor="nvidia",webhook="mutate"} 1
@@ -193,7 +193,7 @@ func TestNoVerdictIsAFailedCall(t *testing.T) {
 		t.Errorf("HTTP %d %s", rec.Code, rec.Body)
 	}
 	const want = `
-# HELP device_webhook_requests_total Pods that the webhooks (mutate, validate) answered about, by outcome (nothing, patched, allowed, denied, failed), reason, and families of devices.
+# HELP device_webhook_requests_total Pods that the webhooks (mutate, validate) answered, by outcome (nothing, patched, allowed, denied, failed), reason, and device family.
 # TYPE device_webhook_requests_total counter
 device_webhook_requests_total{outcome="failed",reason="unavailable",vendor="",webhook="validate"} 1
 `

@@ -26,14 +26,14 @@ func NewMetrics() *Metrics {
 		clock: clock.RealClock{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "device_webhook_requests_total",
-			Help: "Pods that the webhooks (mutate, validate) answered about, by outcome (nothing, patched, allowed, denied, failed), reason, and families of devices.",
+			Help: "Pods that the webhooks (mutate, validate) answered, by outcome (nothing, patched, allowed, denied, failed), reason, and device family.",
 		}, []string{"webhook", "outcome", "reason", "vendor"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "device_webhook_duration_seconds", Help: "Time that an answer took, without reading and writing it.",
 			Buckets: prometheus.ExponentialBuckets(0.00005, 3, 9),
 		}, []string{"webhook"}),
 		patches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "device_webhook_patch_operations_total", Help: "Operations of patches, by families of devices and by what they change.",
+			Name: "device_webhook_patch_operations_total", Help: "Operations of patches, by device family and changed part.",
 		}, []string{"vendor", "kind"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "device_webhook_panics_total", Help: "Calls that ended in a panic; the failure policy decided about these Pods.",
