@@ -4,4 +4,7 @@
 //
 // This package has the types, reads a file strictly and checks what can be checked without planning. Package plan applies entries to Pods,
 // package load does all of this for a file, package shipped has the families that come with the operator.
+//
+// +groupName=devices.ray.io
+// +versionName=v1alpha1
 package devices

@@ -26,11 +26,16 @@ const (
 )
 
 // Registry is a file of families. Entries keep the order of the file; nothing depends on it.
+// +kubebuilder:object:root=true
 type Registry struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Defaults   Defaults `json:"defaults,omitzero"`
-	Vendors    []Vendor `json:"vendors"`
+	// APIVersion is devices.ray.io/v1alpha1.
+	APIVersion string `json:"apiVersion"`
+	// Kind is DeviceRegistry.
+	Kind string `json:"kind"`
+	// Defaults apply to families without their own values.
+	Defaults Defaults `json:"defaults,omitzero"`
+	// Vendors are the families.
+	Vendors []Vendor `json:"vendors"`
 }
 
 // Defaults apply to families without their own values.
@@ -75,7 +80,8 @@ type Vendor struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// Resources are the resource names that Pods request.
 	Resources Resources `json:"resources"`
-	Units     Units     `json:"units,omitzero"`
+	// Units are the units of the amounts.
+	Units Units `json:"units,omitzero"`
 	// Defaults are the missing amounts of a container that requests something else of the family.
 	Defaults VendorDefaults `json:"defaults,omitzero"`
 	// Exclusive is for containers that request whole devices.
@@ -96,8 +102,10 @@ type Vendor struct {
 	Privileged Policy `json:"privileged,omitempty"`
 	// Scheduler overrides the value of the registry.
 	Scheduler Scheduler `json:"scheduler,omitzero"`
-	Quota     Quota     `json:"quota,omitzero"`
-	Ray       Ray       `json:"ray,omitzero"`
+	// Quota selects what counts against quotas.
+	Quota Quota `json:"quota,omitzero"`
+	// Ray is how devices count in Ray.
+	Ray Ray `json:"ray,omitzero"`
 }
 
 // On reports whether the family is in use.
@@ -130,8 +138,10 @@ type Resources struct {
 
 // Units are the units of the numbers. Without a setting they are whole numbers; memory in MiB.
 type Units struct {
+	// Memory is the unit of memory.
 	Memory MemoryUnit `json:"memory,omitzero"`
-	Cores  CoresUnit  `json:"cores,omitzero"`
+	// Cores is the unit of compute.
+	Cores CoresUnit `json:"cores,omitzero"`
 }
 
 // Forms of amounts of memory.
@@ -178,21 +188,24 @@ type VendorDefaults struct {
 // Exclusive is the reservation for devices that a container has for itself. Such a container requests a number of devices, no cores, and
 // all of the memory or none explicitly.
 type Exclusive struct {
+	// Cores is filled in for a container that requests whole devices.
 	Cores int64 `json:"cores"`
 }
 
 // Quota selects what of the family counts against limits.<resource> in a ResourceQuota.
 type Quota struct {
-	// Memory, Cores and Count are true if unset.
+	// Memory is true if unset. false: memory is not charged.
 	Memory *bool `json:"memory,omitempty"`
-	Cores  *bool `json:"cores,omitempty"`
-	Count  *bool `json:"count,omitempty"`
+	// Cores is true if unset. false: compute is not charged.
+	Cores *bool `json:"cores,omitempty"`
+	// Count is true if unset. false: devices are not charged.
+	Count *bool `json:"count,omitempty"`
 	// CoresWhenAbsent is charged for each device of a container that sets no cores.
 	CoresWhenAbsent int64 `json:"coresWhenAbsent,omitempty"`
 	// WholeDeviceMiB is the memory of a device, for Assume.
 	WholeDeviceMiB int64 `json:"wholeDeviceMiB,omitempty"`
-	// Percent is for requests of unknown memory, such as shares and whole devices: Warn charges none, Deny refuses them if there is a quota
-	// for memory, Assume charges WholeDeviceMiB. Empty means Warn.
+	// Percent is for requests of unknown memory, such as shares and whole devices. Warn charges none, Deny refuses them if there is a quota
+	// for memory, and Assume charges WholeDeviceMiB. Empty means Warn.
 	Percent string `json:"percent,omitempty"`
 }
 

@@ -42,34 +42,37 @@ const (
 // Rule is one or more statements about a field. Amounts are in the unit in which users write the field; memory in Bytes is in MiB. A rule
 // about a field that the container does not request does nothing, unless it fills in the field.
 type Rule struct {
+	// Field is the amount that the rule is about.
 	Field Field `json:"field"`
 	// If limits the rule to containers that meet the condition.
 	If *Condition `json:"if,omitempty"`
 	// UnlessAnnotation leaves the rule out for Pods with the annotation.
 	UnlessAnnotation *AnnotationValue `json:"unlessAnnotation,omitempty"`
-	// When limits the rule to containers for which a CEL expression is true (see package condition). It is for cases that If and
-	// UnlessAnnotation cannot express. The amounts are those after the rules before this one.
+	// When limits the rule to containers for which a CEL expression is true. It is for cases that If and UnlessAnnotation cannot express.
+	// The amounts are those after the rules before this one.
 	When string `json:"when,omitempty"`
 
 	// Range is the least and the greatest amount.
 	Range []int64 `json:"range,omitempty"`
-	// OneOf are the amounts that there are.
+	// OneOf are the valid amounts.
 	OneOf []int64 `json:"oneOf,omitempty"`
 	// MultipleOf permits multiples, and the values in Also.
-	MultipleOf int64   `json:"multipleOf,omitempty"`
-	Also       []int64 `json:"also,omitempty"`
+	MultipleOf int64 `json:"multipleOf,omitempty"`
+	// Also are valid amounts beside multiples of MultipleOf.
+	Also []int64 `json:"also,omitempty"`
 	// Positive refuses zero, which otherwise is the same as nothing.
 	Positive bool `json:"positive,omitempty"`
-	// Zero is Absent: an amount of zero is the same as nothing. It is the default and may be said.
+	// Zero is Absent, the default: an amount of zero equals no amount.
 	Zero string `json:"zero,omitempty"`
 
 	// Absent is filled in for a missing amount, for each device with PerDevice.
-	Absent    int64 `json:"absent,omitempty"`
-	PerDevice bool  `json:"perDevice,omitempty"`
-	// RoundUpTo are sizes, ascending; the amount becomes the next of them. Above is Deny or Clamp, for amounts above the last size; empty
-	// means Deny.
+	Absent int64 `json:"absent,omitempty"`
+	// PerDevice multiplies Absent by the number of devices.
+	PerDevice bool `json:"perDevice,omitempty"`
+	// RoundUpTo are sizes, ascending; the amount becomes the next of them.
 	RoundUpTo []int64 `json:"roundUpTo,omitempty"`
-	Above     string  `json:"above,omitempty"`
+	// Above is for amounts above the last size: Deny refuses them, and Clamp lowers them to it. Empty means Deny.
+	Above string `json:"above,omitempty"`
 	// DeriveWhenCountAbove computes the field.
 	DeriveWhenCountAbove *Derive `json:"deriveWhenCountAbove,omitempty"`
 	// RequireOneWhen refuses more than one device.
@@ -83,37 +86,49 @@ const Clamp = "Clamp"
 
 // Condition is about one field; all set conditions must hold. An absent field is 0.
 type Condition struct {
-	Field  Field  `json:"field"`
+	// Field is the amount that the condition is about.
+	Field Field `json:"field"`
+	// Equals is true for this amount.
 	Equals *int64 `json:"equals,omitempty"`
-	Above  *int64 `json:"above,omitempty"`
-	Absent bool   `json:"absent,omitempty"`
+	// Above is true for larger amounts.
+	Above *int64 `json:"above,omitempty"`
+	// Absent is true for a container without an amount.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // Derive sets a field to PerDevice for each device if there are more of them than Count. Another amount of the user is refused.
 type Derive struct {
-	Count     int64 `json:"count"`
+	// Count is the number of devices above which the field is computed.
+	Count int64 `json:"count"`
+	// PerDevice is the amount for each device.
 	PerDevice int64 `json:"perDevice"`
 }
 
 // OneWhen is when a container may have one device only: a field is given that is not NotEqual, or the Pod has the annotation.
 type OneWhen struct {
-	Field      Field  `json:"field,omitempty"`
-	NotEqual   int64  `json:"notEqual,omitempty"`
+	// Field is the amount that is compared with NotEqual.
+	Field Field `json:"field,omitempty"`
+	// NotEqual is the amount of Field that permits several devices.
+	NotEqual int64 `json:"notEqual,omitempty"`
+	// Annotation is the key of an annotation of the Pod.
 	Annotation string `json:"annotation,omitempty"`
 }
 
 // AnnotationValue matches Pods with the annotation, and with that value if it is set.
 type AnnotationValue struct {
-	Key   string `json:"key"`
+	// Key is the key of the annotation.
+	Key string `json:"key"`
+	// Value is the value of the annotation; empty means any.
 	Value string `json:"value,omitempty"`
 }
 
 // Annotation of Pods with a device.
 type Annotation struct {
+	// Key is the key of the annotation.
 	Key string `json:"key"`
 	// Default is the value for Pods without the annotation, as a template (see Env); empty means none.
 	Default string `json:"default,omitempty"`
-	// OneOf are the values that there are; empty means any, or the Default if that is a template.
+	// OneOf are the valid values; empty means any, or the Default if that is a template.
 	OneOf []string `json:"oneOf,omitempty"`
 	// If limits the annotation to containers that meet the condition.
 	If *Condition `json:"if,omitempty"`
@@ -131,6 +146,7 @@ const (
 
 // Env is a variable of a container.
 type Env struct {
+	// Name is the name of the variable.
 	Name string `json:"name"`
 	// Value may contain ${count}, ${memory}, ${cores}, ${priority} and ${container}. The variable is left out if one of its amounts is
 	// absent.
