@@ -18,6 +18,7 @@ var reasons = []reason{
 		"persistentvolumeclaims", "pods", "serviceaccounts", "services", "secrets", "batch/jobs", "discovery.k8s.io/endpointslices", "gateway.networking.k8s.io/gateways",
 		"gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs",
 		"ray.io/rayservices", "rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
+		"resource.k8s.io/deviceclasses", "resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates",
 	}, "caches, where the API server has no streaming lists"},
 	{"gateway", "list", []string{"ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs", "ray.io/rayservices"}, "caches, where the API server has no streaming lists"},
 	{"gateway", "get", []string{"ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs", "ray.io/rayservices"}, "callers act as the gateway with `--authentication=none`"},
@@ -27,6 +28,7 @@ var reasons = []reason{
 		"networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayjobs",
 		"rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
 	}, "reads past a cache that is behind, as after a create whose name is taken"},
+	{"operator", "get", []string{"resource.k8s.io/resourceclaims"}, sharedClaims}, {"operator", "watch", []string{"resource.k8s.io/resourceclaims"}, sharedClaims},
 	{"operator", "delete", []string{
 		"serviceaccounts", "secrets", "gateway.networking.k8s.io/gateways", "gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies",
 		"rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
@@ -45,6 +47,8 @@ var reasons = []reason{
 	{"operator", "create", certManager, mTLS}, {"operator", "delete", certManager, mTLS}, {"operator", "get", certManager, mTLS}, {"operator", "list", certManager, mTLS},
 	{"operator", "patch", certManager, mTLS}, {"operator", "watch", certManager, mTLS},
 }
+
+const sharedClaims = "claims that several Pods share; the tests of the controller of RayClusters have it"
 
 const mTLS = "certificates of a cluster, where cert-manager is installed; the tests of the controller of mTLS have it"
 

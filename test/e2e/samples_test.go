@@ -72,6 +72,10 @@ func TestSamples(t *testing.T) {
 				jobRuns(t, manifest)
 				return
 			}
+			if strings.HasSuffix(file, ".dra.yaml") {
+				claimsAreCounted(t, manifest)
+				return
+			}
 			if !strings.HasPrefix(file, "raycluster.") { // wants Ray itself, or has no controller yet
 				kubectl(t, manifest, "apply", "--server-side", "--dry-run=server", "-n", namespace(t), "-f", "-")
 				return

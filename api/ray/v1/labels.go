@@ -122,6 +122,9 @@ const (
 	// AnnotationAppliedAnnotations lists, sorted and joined by commas, the other annotations of a child that the operator
 	// put there. KubeRay does not have it.
 	AnnotationAppliedAnnotations = "raygate.io/applied-annotations"
+	// AnnotationClaimedDevices on a Pod lists the devices of the ResourceClaims that are made for it, as Ray resources with amounts:
+	// GPU=2,TPU=4. KubeRay does not have it.
+	AnnotationClaimedDevices = "raygate.io/claimed-devices"
 	// AnnotationTokenReplaced on a Secret with a token of the operator reports that the token replaces one that was lost. Pods
 	// that were started before the Secret was made hold the lost token.
 	AnnotationTokenReplaced = "raygate.io/token-replaced"

@@ -22,6 +22,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
 	"github.com/raygate/raygate/operator/internal/webhook/registration"
+	"github.com/raygate/raygate/pkg/devices/claims"
 	deviceload "github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
@@ -53,6 +54,8 @@ type DeviceOptions struct {
 	Labels bool
 	// AutoscalerFacts stores in RayClusters the device facts that their autoscaler cannot read elsewhere.
 	AutoscalerFacts bool
+	// ClassResources are the Ray resources of DeviceClasses by name.
+	ClassResources map[string]string
 
 	live *deviceload.Live // nil if device admission is off
 	file *deviceload.File // nil for the shipped registry
@@ -66,7 +69,8 @@ func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&d.QuotaConsistency, "device-quota-consistency", d.QuotaConsistency, "Relaxed: each replica counts its own admissions, so replicas can admit too much at the same moment; device_quota_exceeded reports it. Strict: replicas share the counts in ConfigMaps in the namespace of the operator, with one write for each Pod with devices.")
 	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "With --device-registry, start Ray with --num-gpus=0 in Pods that request no device. Otherwise an image that sees all cards of its node counts them.")
 	fs.BoolVar(&d.Labels, "device-ray-labels", d.Labels, "Start Ray with labels for the family and the size of the devices of --device-registry. Needs rayVersion 2.49 or later.")
-	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store the devices of worker groups in rayStartParams or resources of RayClusters with autoscaling, because the autoscaler cannot read --device-registry. The field manager is raygate-devices. false removes the stored values.")
+	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store the devices of worker groups in rayStartParams or resources of RayClusters with autoscaling, because the autoscaler cannot read --device-registry or ResourceClaims. The field manager is raygate-devices. false removes the stored values.")
+	fs.StringToStringVar(&d.ClassResources, "device-class-resources", d.ClassResources, "Ray resources of the DeviceClasses of ResourceClaims, as a comma-separated list of class=resource: GPU, TPU, the name of a custom resource, or None. The classes of known drivers need no entry. The annotation "+claims.AnnotationRayResource+" of a class wins.")
 }
 
 // fill sets the options of the Pod builders.
@@ -84,6 +88,11 @@ const (
 
 // complete validates the options and loads the registry.
 func (d *DeviceOptions) complete() error {
+	for class, resource := range d.ClassResources {
+		if class == "" || resource == "" {
+			return fmt.Errorf("--device-class-resources has %q=%q, but needs a class and a resource", class, resource)
+		}
+	}
 	if d.QuotaConsistency != relaxed && d.QuotaConsistency != strict {
 		return fmt.Errorf("--device-quota-consistency is %q, but must be %s or %s", d.QuotaConsistency, relaxed, strict)
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -231,6 +232,7 @@ func rayClusterSettings(o *Options) raycluster.Config {
 		NetworkPolicies:      o.Gates.Enabled(features.RayClusterNetworkPolicy),
 		IngressOnOpenShift:   o.IngressOnOpenShift,
 		DeviceFacts:          o.Devices.AutoscalerFacts,
+		DeviceClasses:        claims.Classes{Configured: o.Devices.ClassResources},
 	}
 }
 

@@ -1,6 +1,7 @@
 package podplan
 
 import (
+	"maps"
 	"math"
 	"strconv"
 
@@ -10,6 +11,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/resources"
+	"github.com/raygate/raygate/pkg/devices/claims"
 )
 
 // DesiredReplicas returns the wanted number of replicas of the group: replicas within the bounds, or 0 if the group is suspended.
@@ -101,7 +103,9 @@ type Totals struct{ CPU, Memory, GPU, TPU resource.Quantity }
 // TotalsOf returns the sum of the requests in the user's templates, over the head and the desired workers. A limit counts if there
 // is no request. Init containers and injected containers do not count. KubeRay 1.7 multiplies by the unlimited replicas; here
 // replicas are kept within the bounds, so that the totals match the worker counts.
-func TotalsOf(rc *rayv1.RayCluster) Totals {
+//
+// claimed are the devices of ResourceClaims by group; nil for none. Those of a claim that several Pods share count once.
+func TotalsOf(rc *rayv1.RayCluster, claimed map[string]*claims.Devices) Totals {
 	sum := resources.OfContainers(rc.Spec.HeadGroupSpec.Template.Spec.Containers)
 	for i := range rc.Spec.WorkerGroupSpecs {
 		g := &rc.Spec.WorkerGroupSpecs[i]
@@ -109,10 +113,36 @@ func TotalsOf(rc *rayv1.RayCluster) Totals {
 			resources.Add(sum, resources.OfContainers(g.Template.Spec.Containers), n)
 		}
 	}
-	return Totals{
+	t := Totals{
 		CPU:    sum[corev1.ResourceCPU],
 		Memory: sum[corev1.ResourceMemory],
 		GPU:    resources.GPUs(sum),
 		TPU:    sum[resources.TPU],
 	}
+	if len(claimed) > 0 {
+		devices := claimedBy(rc, claimed)
+		t.GPU.Add(*resource.NewQuantity(devices[claims.GPU], resource.DecimalSI))
+		t.TPU.Add(*resource.NewQuantity(devices[claims.TPU], resource.DecimalSI))
+	}
+	return t
+}
+
+// claimedBy returns the devices of the head and the desired workers.
+func claimedBy(rc *rayv1.RayCluster, claimed map[string]*claims.Devices) claims.Amounts {
+	sum, shared := claims.Amounts{}, map[string]claims.Amounts{}
+	add := func(group string, pods int64) {
+		if d := claimed[group]; d != nil && pods > 0 {
+			sum.Add(d.Pod, pods)
+			maps.Copy(shared, d.Shared)
+		}
+	}
+	add(rayv1.HeadGroupName, 1)
+	for i := range rc.Spec.WorkerGroupSpecs {
+		g := &rc.Spec.WorkerGroupSpecs[i]
+		add(g.GroupName, DesiredPods(g))
+	}
+	for _, devices := range shared {
+		sum.Add(devices, 1)
+	}
+	return sum
 }

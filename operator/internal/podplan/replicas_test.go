@@ -10,6 +10,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/pkg/devices/claims"
 )
 
 func TestCountsOf(t *testing.T) {
@@ -57,8 +58,18 @@ func TestTotalsOf(t *testing.T) {
 		raytest.Workers("off", 5, raytest.SuspendGroup()),
 	)
 	want := Totals{CPU: q("2"), Memory: q("3Gi"), GPU: q("6"), TPU: q("8")}
-	if diff := cmp.Diff(want, TotalsOf(rc)); diff != "" {
+	if diff := cmp.Diff(want, TotalsOf(rc, nil)); diff != "" {
 		t.Errorf("totals (-want +got):\n%s", diff)
+	}
+}
+
+// TestTotalsOfClaims: devices of templates count for each Pod, those of a shared claim once, and those of suspended groups not at all.
+func TestTotalsOfClaims(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("gpu", 3, raytest.Bounds(0, 3)), raytest.Workers("off", 5, raytest.SuspendGroup()))
+	both := claims.Devices{Pod: claims.Amounts{"GPU": 2, "TPU": 1}, Shared: map[string]claims.Amounts{"shared": {"GPU": 8}}}
+	got := TotalsOf(rc, map[string]*claims.Devices{rayv1.HeadGroupName: &both, "gpu": &both, "off": {Pod: claims.Amounts{"GPU": 100}}})
+	if got.GPU.Value() != 4*2+8 || got.TPU.Value() != 4 {
+		t.Errorf("%s GPUs and %s TPUs", got.GPU.String(), got.TPU.String())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -24,6 +25,12 @@ type Counts struct {
 	Profiles []string
 	// Devices reports whether the container requests any family of the registry.
 	Devices bool
+}
+
+// IsGPU reports whether the resource is a GPU: its name ends in "gpu", for any vendor, or is a MIG profile such as
+// nvidia.com/mig-1g.5gb. The name must be in lower case. The rule is that of KubeRay 1.7.
+func IsGPU(name string) bool {
+	return strings.HasSuffix(name, "gpu") || migProfile.MatchString(name)
 }
 
 // migProfile is a resource of the device plugin of NVIDIA.

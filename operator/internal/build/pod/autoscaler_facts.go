@@ -10,17 +10,19 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
+	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
 // AutoscalerFacts returns the start parameters of Ray that result from devices and that the autoscaler cannot derive, because it
-// reads the RayCluster and no Pods. Examples are GPUs of a group that requests only memory, MIG profiles, and families with custom
-// resources. rc must have the user's spec. Without a registry or autoscaling it returns none.
+// reads the RayCluster and no Pods. Examples are GPUs of a group that requests only memory, MIG profiles, families with custom
+// resources, and devices of ResourceClaims. rc must have the user's spec. Without autoscaling it returns none, and without a registry
+// only those of groups with claims.
 //
 // The facts of a group belong into its resources if it has any, else into rayStartParams, which every release of Ray reads. Custom
 // resources are one text in rayStartParams; a text of the user is not changed.
 func AutoscalerFacts(rc *rayv1.RayCluster, o Options) devicefacts.Facts {
-	if o.Devices == nil || !ptr.Deref(rc.Spec.EnableInTreeAutoscaling, false) {
+	if o.Devices == nil && len(o.Claims) == 0 || !ptr.Deref(rc.Spec.EnableInTreeAutoscaling, false) {
 		return nil
 	}
 	facts := devicefacts.Facts{}
@@ -33,13 +35,18 @@ func AutoscalerFacts(rc *rayv1.RayCluster, o Options) devicefacts.Facts {
 }
 
 func (n *node) addFacts(group string, facts devicefacts.Facts) {
-	if len(n.template.Spec.Containers) == 0 {
+	claimed := n.o.Claims[n.group]
+	if len(n.template.Spec.Containers) == 0 || n.o.Devices == nil && claimed == nil {
 		return
 	}
 	seen := raycount.Group{StartParams: n.startParams, Resources: n.resources, Container: n.template.Spec.Containers[0].Resources}
 	n.completeDevices()
 	ray := n.template.Spec.Containers[0].Resources
-	if gpus, err := strconv.ParseInt(n.params(ray)[paramGPUs], 10, 64); err == nil && !seen.SetsGPUs() && gpus != seen.SeenGPUs() {
+	number := n.params(ray)[paramGPUs]
+	if claimed != nil && claimed.Varies[claims.GPU] {
+		number = strconv.FormatInt(claimed.Ray[claims.GPU], 10) // the least number: a node has at least that many
+	}
+	if gpus, err := strconv.ParseInt(number, 10, 64); err == nil && !seen.SetsGPUs() && gpus != seen.SeenGPUs() {
 		if len(n.resources) > 0 {
 			facts[devicefacts.Key{Group: group, Field: devicefacts.Resources, Name: "GPU"}] = strconv.FormatInt(gpus, 10)
 		} else {
@@ -51,9 +58,14 @@ func (n *node) addFacts(group string, facts devicefacts.Facts) {
 
 func (n *node) addCustomFacts(group string, seen *raycount.Group, limits corev1.ResourceList, facts devicefacts.Facts) {
 	unseen := map[string]float64{}
-	counts := raycount.Of(n.program, n.devices, limits)
-	for _, name := range slices.Sorted(maps.Keys(counts.Custom)) {
-		amount := counts.Custom[name]
+	custom := claims.Amounts{}
+	custom.Add(raycount.Of(n.program, n.devices, limits).Custom, 1)
+	if d := n.o.Claims[n.group]; d != nil {
+		custom.Add(d.Ray, 1)
+		delete(custom, claims.GPU)
+	}
+	for _, name := range slices.Sorted(maps.Keys(custom)) {
+		amount := custom[name]
 		if amount <= 0 || seen.Sees(name) {
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/raygate/raygate/operator/internal/build/resources"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/devices/raycount"
 )
@@ -109,7 +108,7 @@ func addCustom(params map[string]string, add map[string]int64) {
 
 func asksForGPU(ray corev1.ResourceRequirements) bool {
 	for name, q := range ray.Limits {
-		if resources.IsGPU(string(name)) && !q.IsZero() {
+		if raycount.IsGPU(string(name)) && !q.IsZero() {
 			return true
 		}
 	}

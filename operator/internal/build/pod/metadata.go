@@ -63,6 +63,9 @@ func (n *node) podAnnotations() map[string]string {
 		}
 	}
 	addMissing(a, n.o.Annotations)
+	if d := n.o.Claims[n.group]; d != nil && len(d.Pod) > 0 {
+		a[rayv1.AnnotationClaimedDevices] = d.Pod.String()
+	}
 	return a
 }
 

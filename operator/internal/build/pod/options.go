@@ -6,10 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/pkg/devices/claims"
 )
 
-// Options are the inputs of Pods besides the RayCluster. They are set once from flags and configuration. The zero value builds
-// what KubeRay 1.7 builds by default. Annotations of a cluster override NoInitContainer, NoProbes and LoginShell.
+// Options are the inputs of Pods besides the RayCluster. They are set once from flags and configuration, except Claims. The zero value
+// builds what KubeRay 1.7 builds by default. Annotations of a cluster override NoInitContainer, NoProbes and LoginShell.
 type Options struct {
 	// ClusterDomain is the DNS domain of Services. Empty means cluster.local.
 	ClusterDomain string
@@ -37,6 +38,9 @@ type Options struct {
 	// DeviceLabels starts Ray with node labels for the size of its devices if rayVersion supports labels. It applies only with
 	// Devices.
 	DeviceLabels bool
+
+	// Claims are the devices of ResourceClaims by the name of the group; groups without claims are missing. They belong to one cluster.
+	Claims map[string]*claims.Devices
 
 	// Env are default environment variables of the Ray container; user values take precedence.
 	Env []corev1.EnvVar

@@ -52,8 +52,10 @@ func (n *node) params(ray corev1.ResourceRequirements) map[string]string {
 		params["no-monitor"] = "true" // the autoscaler runs in its own container
 	}
 	n.addRedisParams(params)
+	own := maps.Clone(params)
 	n.addDevices(params, ray)
 	addDetected(params, ray)
+	n.addClaims(params, own)
 	return params
 }
 
@@ -86,7 +88,7 @@ func (n *node) addGroupResources(params map[string]string) {
 			once("num-cpus", q)
 		case lower == "memory":
 			once("memory", q)
-		case resources.IsGPU(lower):
+		case raycount.IsGPU(lower):
 			once(paramGPUs, q)
 		default:
 			if f := q.AsApproximateFloat64(); !math.IsInf(f, 0) && !math.IsNaN(f) {
@@ -113,7 +115,7 @@ func addDetected(params map[string]string, ray corev1.ResourceRequirements) {
 
 	// Unlike KubeRay 1.7, detect GPUs even if the parameter "resources" cannot be parsed.
 	for _, name := range slices.SortedFunc(maps.Keys(ray.Limits), cmp.Compare[corev1.ResourceName]) {
-		if resources.IsGPU(string(name)) {
+		if raycount.IsGPU(string(name)) {
 			setDefault(paramGPUs, ray.Limits[name]) // the first kind with an amount, not the sum
 		}
 	}

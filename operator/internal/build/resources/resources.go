@@ -1,26 +1,17 @@
-// Package resources reads resource amounts of containers: which names are GPUs, and what a container requests. Start parameters,
-// status totals and gang scheduling share it.
+// Package resources reads resource amounts of containers and Pods. Start parameters, status totals and gang scheduling share it.
 package resources
 
 import (
 	"maps"
-	"regexp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/raygate/raygate/pkg/devices/raycount"
 )
 
 // TPU is the resource name of Google's TPU chips.
 const TPU corev1.ResourceName = "google.com/tpu"
-
-var migProfile = regexp.MustCompile(`nvidia\.com/mig-\d+g\.\d+gb$`)
-
-// IsGPU reports whether the resource is a GPU: its name ends in "gpu", for any vendor, or is a MIG profile such as
-// nvidia.com/mig-1g.5gb. The name must be in lower case. The rule is that of KubeRay 1.7.
-func IsGPU(name string) bool {
-	return strings.HasSuffix(name, "gpu") || migProfile.MatchString(name)
-}
 
 // OfContainers returns the sum of the containers' requests. A limit counts if a container has no request for that resource.
 func OfContainers(containers []corev1.Container) corev1.ResourceList {
@@ -86,7 +77,7 @@ func Add(sum, more corev1.ResourceList, n int64) {
 func GPUs(list corev1.ResourceList) resource.Quantity {
 	var sum resource.Quantity
 	for name, amount := range list {
-		if IsGPU(string(name)) {
+		if raycount.IsGPU(string(name)) {
 			sum.Add(amount)
 		}
 	}

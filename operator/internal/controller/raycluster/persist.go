@@ -59,6 +59,9 @@ func (r *Reconciler) tell(s *scope) {
 		texts[i] = f.message
 	}
 	r.said.Say(s.cluster.UID, saidChildren, texts...)
+	for reason, messages := range s.warned {
+		r.said.Say(s.cluster.UID, reason, messages...)
+	}
 }
 
 // putOff returns how long to wait for more changes before the status is written, or 0. It uses the time of the last write in the

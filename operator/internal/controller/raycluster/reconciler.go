@@ -23,6 +23,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/deviceclaims"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/metrics"
@@ -31,6 +32,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -74,9 +76,11 @@ type Config struct {
 	NetworkPolicies bool
 	// IngressOnOpenShift publishes the dashboard by an Ingress even if Routes are served.
 	IngressOnOpenShift bool
-	// DeviceFacts stores in a RayCluster the facts of Pod.Devices that its autoscaler cannot read elsewhere. If it is off, stored
+	// DeviceFacts stores in a RayCluster the facts about devices that its autoscaler cannot read elsewhere. If it is off, stored
 	// facts are removed.
 	DeviceFacts bool
+	// DeviceClasses maps the classes of ResourceClaims to Ray resources.
+	DeviceClasses claims.Classes
 }
 
 // Reconciler reconciles RayClusters.
@@ -89,6 +93,7 @@ type Reconciler struct {
 	said     *report.Once
 	sizes    sizes
 	keeper   *keeper.Keeper // of the objects of the batch scheduler
+	claims   *deviceclaims.Reader
 	steps    []reconcile.Step[*scope]
 }
 
@@ -113,6 +118,7 @@ func New(c Config) *Reconciler {
 		executor: podexec.New(c.Client, c.Live, c.Clock),
 		said:     &report.Once{},
 		keeper:   keeper.New(c.Client, c.Live, c.APIs, c.Clock),
+		claims:   deviceclaims.New(c.APIs, c.DeviceClasses),
 	}
 	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget)
 	r.steps = r.list()
@@ -125,6 +131,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 		{Name: "finalize", Run: r.finalize},                        // first: an object with an invalid spec must still be deletable
 		{Name: "validate", Run: r.validate},                        // refuse an invalid spec before anything is created from it
 		{Name: "finalizer", Run: r.ensureFinalizer},                // before anything that has to be cleaned up after
+		{Name: "device claims", Run: always(r.deviceClaims)},       // before all that depends on devices
 		{Name: "device facts", Run: r.deviceFacts},                 // the autoscaler reads them when the head starts
 		{Name: "network policies", Run: always(r.networkPolicies)}, // before the Pods that they fence
 		{Name: "autoscaler RBAC", Run: always(r.autoscalerRBAC)},   // the head Pod names this ServiceAccount

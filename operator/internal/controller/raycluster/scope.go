@@ -12,6 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -48,6 +49,12 @@ type scope struct {
 	// facts are facts for rules that the cluster does not contain. Set by the steps of the respective children, read by
 	// checkDependents.
 	facts validation.Facts
+	// claims are the devices of ResourceClaims by group. Set by deviceClaims.
+	claims map[string]*claims.Devices
+	// awaitsClaims are the groups whose Pods wait for objects of their claims. Set by deviceClaims.
+	awaitsClaims map[string]bool
+	// warned are the messages of events that are sent once, by reason. Set by deviceClaims.
+	warned map[string][]string
 	// holds are the reasons why no Pods may be created yet, such as missing certificates, as sentences without a full stop. Added
 	// to by hold, in steps before pods.
 	holds []string

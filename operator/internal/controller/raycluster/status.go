@@ -72,7 +72,7 @@ func setNumbers(s *scope, t tally) {
 	st.DesiredWorkerReplicas = t.desired.Desired
 	st.MinWorkerReplicas = t.desired.Min
 	st.MaxWorkerReplicas = t.desired.Max
-	sum := podplan.TotalsOf(s.cluster)
+	sum := podplan.TotalsOf(s.cluster, s.claims)
 	st.DesiredCPU, st.DesiredMemory, st.DesiredGPU, st.DesiredTPU = sum.CPU, sum.Memory, sum.GPU, sum.TPU
 }
 

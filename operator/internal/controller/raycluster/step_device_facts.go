@@ -22,7 +22,7 @@ import (
 func (r *Reconciler) deviceFacts(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	var want devicefacts.Facts
 	if r.config.DeviceFacts {
-		want = pod.AutoscalerFacts(s.cluster, r.config.Pod)
+		want = pod.AutoscalerFacts(s.cluster, r.podOptions(s))
 	}
 	body, err := devicefacts.Patch(s.stored, want)
 	if err != nil || body == nil {

@@ -24,7 +24,7 @@ func (r *Reconciler) gangs(ctx context.Context, s *scope) {
 	if r.config.Scheduler == nil || s.cluster.Suspended() || s.conditions().True(rayv1.RayClusterSuspending) {
 		return // existing objects wait with the cluster
 	}
-	s.workload = gang.ForCluster(s.cluster, r.config.Pod)
+	s.workload = gang.ForCluster(s.cluster, r.podOptions(s))
 	plan := r.config.Scheduler.Plan(s.workload)
 	report := r.keeper.Keep(ctx, s.workload, plan)
 	s.schedulerProblems = report.Problems

@@ -86,13 +86,16 @@ func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 	if s.workload == nil { // a gang scheduler may wait for all Pods
 		w.Room = new(maxUnscheduled - podplan.Unscheduled(s.pods, s.now))
 	}
-	if plan.CreateHead {
-		w.Head = pod.Head(s.cluster, r.config.Pod)
+	if plan.CreateHead && !s.awaitsClaims[rayv1.HeadGroupName] {
+		w.Head = pod.Head(s.cluster, r.podOptions(s))
 		nameHead(w.Head, s.cluster)
 		r.decorate(s, rayv1.HeadGroupName, w.Head)
 	}
 	for _, c := range plan.CreateWorkers {
 		g := &s.cluster.Spec.WorkerGroupSpecs[c.Group]
+		if s.awaitsClaims[g.GroupName] {
+			continue
+		}
 		w.Groups = append(w.Groups, podexec.Group{Name: g.GroupName, Model: r.workerModel(s, g), Places: places(g, c)})
 	}
 	return w
@@ -101,7 +104,7 @@ func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 // workerModel returns the template of which all workers of the group are copies, because building is more expensive than copying.
 // With the upgrade strategy Recreate, workers have the spec's hash like the head, because they can outlive it.
 func (r *Reconciler) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod {
-	model := pod.Worker(s.cluster, g, r.config.Pod)
+	model := pod.Worker(s.cluster, g, r.podOptions(s))
 	if podplan.Recreates(s.cluster) {
 		for key, value := range r.origin(s.cluster) {
 			metav1.SetMetaDataAnnotation(&model.ObjectMeta, key, value)

@@ -122,6 +122,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err != nil {
 		return err
 	}
+	r.claims.Watch(c, mgr.GetCache())
 	r.keeper.Watch(c, owned.Handler{Kind: cluster, Schedule: r.sizes.schedule})
 	r.optional.Start = func(kind schema.GroupVersionKind, informer cache.Informer) error {
 		changed := owned.Changed()

@@ -138,6 +138,16 @@
   - list
   - patch
   - watch
+- apiGroups:
+  - resource.k8s.io
+  resources:
+  - deviceclasses
+  - resourceclaims
+  - resourceclaimtemplates
+  verbs:
+  - get
+  - list
+  - watch
 {{- end }}
 {{- define "raygate.rules.leader-election" -}}
 - apiGroups:
