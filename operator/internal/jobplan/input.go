@@ -56,6 +56,8 @@ type Submitter struct {
 	HeadLost bool
 	// HeadReturns means that the cluster replaces the head Pod that is gone, since it never knew its address.
 	HeadReturns bool
+	// PodsEndedSince is since when this process knows that no Pod of the Job runs; zero if one does, or if that was not asked.
+	PodsEndedSince time.Time
 	// FinishedSince is since when this process knows that it ended for good; zero before that.
 	FinishedSince time.Time
 	// Failed means that it failed, with the cause in Message.

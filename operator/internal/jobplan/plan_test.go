@@ -97,8 +97,10 @@ func finished(seconds int) func(*Input) {
 }
 
 func broke(seconds int) func(*Input) {
-	return submitter(Submitter{Found: true, FinishedSince: at(seconds), Failed: true, Message: "BackoffLimitExceeded"})
+	return submitter(Submitter{Found: true, FinishedSince: at(seconds), PodsEndedSince: at(seconds), Failed: true, Message: "BackoffLimitExceeded"})
 }
+
+func podsLive(in *Input) { in.Submitter.Pods, in.Submitter.PodsEndedSince = true, time.Time{} }
 
 func cluster(c Cluster) func(*Input) { return func(in *Input) { in.Cluster = c } }
 
@@ -285,9 +287,12 @@ func TestLifeCycle(t *testing.T) {
 		"the submitter broke, the job goes on":    {changes{broke(8), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
 		"the Job was deleted, the job goes on":    {changes{submitter(Submitter{}), says(run, 1000), now(1000)}, want{"Watch", running, run, "", serve}},
 		"the Job was deleted before it submitted": {changes{submitter(Submitter{}), unseen, unknown(9)}, want{"SubmitterMissing", running, none, "", []Action{Poll, EnsureSubmitter}}},
-		"the submitter broke before it submitted": {changes{broke(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
-		"the same, retried":                       {changes{broke(5), unseen, unknown(9), retries(2)}, want{"SubmissionFailed", retrying, none, rayv1.SubmissionFailed, nil}},
-		"the same, not asked since":               {changes{broke(10), unseen, unknown(9)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"the submitter broke before it submitted": {changes{broke(5), unseen, unknown(18), now(18)}, want{"SubmissionFailed", failed, none, rayv1.SubmissionFailed, nil}},
+		"the same, retried":                       {changes{broke(5), unseen, unknown(18), now(18), retries(2)}, want{"SubmissionFailed", retrying, none, rayv1.SubmissionFailed, nil}},
+		"the same, not asked since":               {changes{broke(5), unseen, unknown(9), now(18)}, want{"Watch", running, none, "", []Action{EnsureHeadService, Poll, Refresh}}},
+		"the same, a submission may arrive":       {changes{broke(5), unseen, unknown(9)}, want{"Watch", running, none, "", serve}},
+		"the same, its Pod has not ended":         {changes{broke(5), podsLive, unseen, unknown(18), now(18)}, want{"Watch", running, none, "", serve}},
+		"the same, its Pod does not end":          {changes{broke(5), podsLive, unseen, unknown(126), now(126)}, want{"SubmissionFailed", running, none, rayv1.SubmissionFailed, poll}},
 		"the submitter ended without submitting":  {changes{finished(5), unseen, unknown(9)}, want{"SubmissionFailed", failed, none, rayv1.AppFailed, nil}},
 		"the submitter left, just now":            {changes{limited, finished(8), says(run, 30), now(37)}, want{"Watch", running, run, "", serve}},
 		"the submitter left, not asked since":     {changes{limited, finished(8), says(run, 37), now(38)}, want{"Watch", running, run, "", []Action{EnsureHeadService, Poll, Refresh}}},

@@ -158,9 +158,23 @@ func loseRecord(s *step) {
 	s.giveUp(rayv1.AppFailed, "Ray has no record of job "+s.status.JobId+" any more; its head was started anew without GCS fault tolerance")
 }
 
-// leftUnknown reports whether the submitter has finished and Ray, queried after that, does not know the job.
+// leftUnknown reports whether the submitter has finished and Ray, queried after its last submission, does not know the job.
 func (s *step) leftUnknown() bool {
-	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.in.Submitter.FinishedSince)
+	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.lastSubmission())
+}
+
+// lastSubmission returns when no submission of a submitter that has finished can arrive any more. A Job can fail because its Pod is deleted,
+// which can submit until it ends.
+func (s *step) lastSubmission() time.Time {
+	sub := s.in.Submitter
+	switch {
+	case !sub.Failed, !s.mode(rayv1.K8sJobMode), s.status.JobStatus != rayv1.JobStatusNew:
+		return sub.FinishedSince
+	case sub.PodsEndedSince.IsZero():
+		return sub.FinishedSince.Add(patience)
+	default:
+		return sub.PodsEndedSince.Add(settling)
+	}
 }
 
 // submissionFailed also covers a submitter that ended when its cluster was gone.
@@ -291,7 +305,7 @@ func watch(s *step) {
 		s.act(EnsureHeadService)
 	}
 	s.act(Poll)
-	if s.passed(s.submitterEnd()) || s.unsubmitted() || s.in.Submitter.finished() && !s.in.Ray.askedSince(s.in.Submitter.FinishedSince) {
+	if s.passed(s.submitterEnd()) || s.unsubmitted() || s.in.Submitter.finished() && s.answerAwaited() {
 		s.act(Refresh)
 		s.lookAt(s.in.Now.Add(time.Second))
 	}
@@ -305,6 +319,17 @@ func watch(s *step) {
 		s.plan.Waits = "the job to be submitted"
 	}
 	s.lookAtLimits()
+}
+
+// answerAwaited reports whether Ray has to be asked about a job whose submitter has finished. It schedules a look at Pods that have not ended
+// and at the time of the last submission.
+func (s *step) answerAwaited() bool {
+	last := s.lastSubmission()
+	s.lookAt(last)
+	if s.in.Submitter.Pods {
+		s.lookAt(s.in.Now.Add(2 * time.Second)) // Pods are not watched
+	}
+	return !s.in.Now.Before(last) && !s.in.Ray.askedSince(last)
 }
 
 // lookAtLimits schedules a reconcile for the next limit of this state.

@@ -28,8 +28,9 @@ func (r *Reconciler) observeSubmitter(ctx context.Context, s *scope) (reconcile.
 	finished := false
 	switch s.mode() {
 	case rayv1.K8sJobMode, rayv1.InteractiveMode: // KubeRay also deletes the Job of an interactive RayJob
-		if finished, err = r.observeJob(ctx, s); err == nil && !s.in.EndingSince.IsZero() {
-			s.in.Submitter.Pods, err = r.podsLive(ctx, s, s.in.Submitter.Found && !finished)
+		// Kubernetes before 1.31 reports that a Job failed while its Pods still end, and submit.
+		if finished, err = r.observeJob(ctx, s); err == nil && (!s.in.EndingSince.IsZero() || s.in.Submitter.Failed && s.job.Status.JobStatus == rayv1.JobStatusNew) {
+			err = r.observePods(ctx, s, s.in.Submitter.Found && !finished)
 		}
 	case rayv1.SidecarMode:
 		finished, err = r.sidecar(ctx, s)
@@ -65,21 +66,21 @@ func (r *Reconciler) observeJob(ctx context.Context, s *scope) (finished bool, e
 	return s.endedJob(j), r.label(ctx, s, j)
 }
 
-// podsLive reports whether Pods of the submitter have not ended. No Pod is created after the last has ended.
-func (r *Reconciler) podsLive(ctx context.Context, s *scope, making bool) (bool, error) {
+// observePods looks for Pods of the submitter that have not ended. No Pod is created after the last has ended.
+func (r *Reconciler) observePods(ctx context.Context, s *scope, making bool) error {
 	const ends = "end of Pods"
 	if making {
 		r.known.since(s, ends, "")
-		return false, nil
+		return nil
 	}
-	if _, ended := r.known.Get(s.job.UID, ends); ended {
-		return false, nil
+	if _, ended := r.known.Get(s.job.UID, ends); !ended {
+		if left, err := submitterPods(ctx, r.config.Live, s.job); err != nil || len(left) > 0 {
+			s.in.Submitter.Pods = len(left) > 0
+			return err
+		}
 	}
-	if left, err := submitterPods(ctx, r.config.Live, s.job); err != nil || len(left) > 0 {
-		return len(left) > 0, err
-	}
-	r.known.since(s, ends, "seen")
-	return false, nil
+	s.in.Submitter.PodsEndedSince = r.known.since(s, ends, "seen")
+	return nil
 }
 
 // label adds the cluster label to a Job of KubeRay, so that the cache contains it.
