@@ -94,6 +94,9 @@ const (
 	AnnotationProbes = "raygate.io/probes"
 	// AnnotationLoginShell set to true or false on a RayCluster starts Ray in a login shell, or not, likewise.
 	AnnotationLoginShell = "raygate.io/login-shell"
+	// AnnotationTPUEnvironment set to true or false on a RayCluster gives workers with TPUs the variables of their place in a slice, or
+	// not, likewise.
+	AnnotationTPUEnvironment = "raygate.io/tpu-environment"
 	// AnnotationEnableServeService set to true gives a plain RayCluster a serve Service.
 	AnnotationEnableServeService = "ray.io/enable-serve-service"
 )

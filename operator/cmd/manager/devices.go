@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/devicequota"
 	"github.com/raygate/raygate/operator/internal/webhook/deviceadmission"
@@ -54,6 +55,8 @@ type DeviceOptions struct {
 	Labels bool
 	// AutoscalerFacts stores in RayClusters the device facts that their autoscaler cannot read elsewhere.
 	AutoscalerFacts bool
+	// TPUEnvironment gives workers with TPUs the variables of their place in a slice.
+	TPUEnvironment bool
 	// ClassResources are the Ray resources of DeviceClasses by name.
 	ClassResources map[string]string
 
@@ -70,11 +73,13 @@ func (d *DeviceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&d.ExplicitZeroGPU, "device-explicit-zero-gpu", d.ExplicitZeroGPU, "With --device-registry, start Ray with --num-gpus=0 in Pods that request no device. Otherwise an image that sees all cards of its node counts them.")
 	fs.BoolVar(&d.Labels, "device-ray-labels", d.Labels, "Start Ray with labels for the family and the size of the devices of --device-registry. Needs rayVersion 2.49 or later.")
 	fs.BoolVar(&d.AutoscalerFacts, "device-autoscaler-facts", d.AutoscalerFacts, "Store the devices of worker groups in rayStartParams or resources of RayClusters with autoscaling, because the autoscaler cannot read --device-registry or ResourceClaims. The field manager is raygate-devices. false removes the stored values.")
+	fs.BoolVar(&d.TPUEnvironment, "tpu-environment", d.TPUEnvironment, "Give workers with TPUs the variables TPU_WORKER_ID, TPU_WORKER_HOSTNAMES and TPU_NAME, as the webhook of GKE does. Needs the feature gate RayMultiHostIndexing. The annotation "+rayv1.AnnotationTPUEnvironment+" of a RayCluster wins.")
 	fs.StringToStringVar(&d.ClassResources, "device-class-resources", d.ClassResources, "Ray resources of the DeviceClasses of ResourceClaims, as a comma-separated list of class=resource: GPU, TPU, the name of a custom resource, or None. The classes of known drivers need no entry. The annotation "+claims.AnnotationRayResource+" of a class wins.")
 }
 
 // fill sets the options of the Pod builders.
 func (d *DeviceOptions) fill(o *pod.Options) {
+	o.TPUEnvironment = d.TPUEnvironment
 	if d.live != nil {
 		o.Devices, o.NoExplicitZeroGPU, o.DeviceLabels = d.live, !d.ExplicitZeroGPU, d.Labels
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	Metrics bool
 	// MetricsPerObject keeps those that have one series or more per Ray object.
 	MetricsPerObject bool
+	// MetricsAccelerators counts the seconds of requested GPUs and TPUs.
+	MetricsAccelerators bool
 	// HealthProbeBindAddress serves /healthz and /readyz; "0" turns it off.
 	HealthProbeBindAddress string
 
@@ -122,6 +124,7 @@ func NewOptions() *Options {
 		MetricsBindAddress:     ":8080",
 		Metrics:                true,
 		MetricsPerObject:       true,
+		MetricsAccelerators:    true,
 		HealthProbeBindAddress: ":8082",
 		LeaderElect:            true,
 		ReconcileConcurrency:   32,
@@ -158,6 +161,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress, "Address of /metrics; 0 turns it off. (Old name: --metrics-addr)")
 	fs.BoolVar(&o.Metrics, "enable-metrics", o.Metrics, "Expose metrics about Ray objects.")
 	fs.BoolVar(&o.MetricsPerObject, "metrics-per-object", o.MetricsPerObject, "Expose metrics with series for each Ray object. Turn it off for thousands of RayJobs a day; counters, histograms and totals stay.")
+	fs.BoolVar(&o.MetricsAccelerators, "metrics-accelerators", o.MetricsAccelerators, "Count the seconds for which Pods request GPUs and TPUs, by namespace, queue and owner. With --metrics-per-object=false owners have no names.")
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress, "Address of /healthz and /readyz; 0 turns them off.")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "Only one replica works at a time. Turn off for a single local process. (Old name: --enable-leader-election)")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", o.LeaderElectionNamespace, "Namespace of the Lease. Unset: the namespace of the Pod.")

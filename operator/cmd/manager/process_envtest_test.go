@@ -19,6 +19,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -107,6 +108,10 @@ workerSidecarContainers: [{name: shipper, image: example.com/shipper}]
 	eventually(ctx, t, "the status", func() bool {
 		must(c.Get(ctx, client.ObjectKeyFromObject(rc), rc))
 		return rc.Status.DesiredWorkerReplicas == 4
+	})
+	must(c.Create(ctx, gpuPodOf(ctx, t, c, rc)))
+	eventually(ctx, t, "seconds of a GPU", func() bool {
+		return strings.Contains(body(ctx, "http://"+metrics+"/metrics"), `raygate_accelerator_seconds_total{namespace="default",owner="demo",owner_kind="RayCluster",queue="",resource="GPU"}`)
 	})
 	if lease := (&coordinationv1.Lease{}); c.Get(ctx, client.ObjectKey{Namespace: systemNamespace, Name: leaseName}, lease) != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		t.Errorf("Lease %v, want it held", lease.Spec)
@@ -290,4 +295,20 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.String()
+}
+
+// gpuPodOf returns a Pod of the cluster that runs, because it is on a node.
+func gpuPodOf(ctx context.Context, t *testing.T, c client.Client, rc *rayv1.RayCluster) *corev1.Pod {
+	t.Helper()
+	var nodes corev1.NodeList
+	if err := c.List(ctx, &nodes); err != nil || len(nodes.Items) == 0 {
+		t.Fatalf("%d nodes, %v", len(nodes.Items), err)
+	}
+	p := &corev1.Pod{}
+	p.Namespace, p.Name = rc.Namespace, "gpu"
+	p.Labels = map[string]string{rayv1.LabelCluster: rc.Name, rayv1.LabelNodeType: string(rayv1.WorkerNode)}
+	p.Spec = corev1.PodSpec{NodeName: nodes.Items[0].Name, Containers: []corev1.Container{{Name: "ray", Image: "example.com/ray", Resources: corev1.ResourceRequirements{
+		Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")},
+	}}}}
+	return p
 }

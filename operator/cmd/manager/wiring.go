@@ -113,6 +113,7 @@ func run(ctx context.Context, o *Options) error {
 		{"the RayJob controller", func() error { return addRayJob(ctx, mgr, o, kinds) }},
 		{"the RayService controller", func() error { return addRayService(ctx, mgr, o, kinds) }},
 		{"the RayCronJob controller", func() error { return addRayCronJob(mgr, o) }},
+		{"the counters of accelerators", func() error { return addAccelerators(mgr, o) }},
 		{"the registry of device families", func() error { return addDeviceRegistry(ctx, mgr, o) }},
 		{"the webhooks", func() error { return addWebhooks(ctx, mgr, o) }},
 	} {

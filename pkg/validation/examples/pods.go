@@ -41,6 +41,12 @@ func pods() []row[cluster] {
 		}, Fix: func(rc *cluster) {
 			workerPod(rc).TopologySpreadConstraints[1].WhenUnsatisfiable = corev1.ScheduleAnyway
 		}, WantFields: at(group0 + ".template.spec.topologySpreadConstraints[1]")},
+		{ID: "RC-590", Name: "unused claim", Mutate: func(rc *cluster) {
+			workerPod(rc).ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("one-gpu")}}
+		}, WantFields: at(group0 + ".template.spec.resourceClaims[0].name"), Warning: true},
+		{ID: "RC-591", Name: "unknown claim", Mutate: func(rc *cluster) {
+			head(rc).Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+		}, WantFields: at(headContainer + ".resources.claims[0].name"), Warning: true},
 		{ID: "RC-523", Name: "address", Mutate: headEnv("RAY_ADDRESS", "x"), WantFields: at(headContainer + ".env[0].name"), Warning: true},
 		{ID: "RC-524", Name: "with autoscaling", Mutate: both(autoscaling, addHead("autoscaler")), WantFields: at("spec.headGroupSpec.template.spec.containers[1].name")},
 		{ID: "RC-525", Name: "collector as init container", Mutate: both(history, workerInit("ray-history-collector")), WantFields: at(group0 + ".template.spec.initContainers[0].name"), Options: gate(validation.GateHistoryServer, true)},

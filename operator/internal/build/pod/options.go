@@ -10,7 +10,8 @@ import (
 )
 
 // Options are the inputs of Pods besides the RayCluster. They are set once from flags and configuration, except Claims. The zero value
-// builds what KubeRay 1.7 builds by default. Annotations of a cluster override NoInitContainer, NoProbes and LoginShell.
+// builds what KubeRay 1.7 builds by default. Annotations of a cluster override NoInitContainer,
+// NoProbes, LoginShell and TPUEnvironment.
 type Options struct {
 	// ClusterDomain is the DNS domain of Services. Empty means cluster.local.
 	ClusterDomain string
@@ -39,6 +40,8 @@ type Options struct {
 	// Devices.
 	DeviceLabels bool
 
+	// TPUEnvironment gives workers with TPUs the variables of their place in a slice. It needs places of workers, see Replica.
+	TPUEnvironment bool
 	// Claims are the devices of ResourceClaims by the name of the group; groups without claims are missing. They belong to one cluster.
 	Claims map[string]*claims.Devices
 
@@ -68,5 +71,6 @@ func (o Options) For(rc *rayv1.RayCluster) Options {
 	o.NoInitContainer = !on(rayv1.AnnotationWaitForHead, !o.NoInitContainer)
 	o.NoProbes = !on(rayv1.AnnotationProbes, !o.NoProbes)
 	o.LoginShell = on(rayv1.AnnotationLoginShell, o.LoginShell)
+	o.TPUEnvironment = on(rayv1.AnnotationTPUEnvironment, o.TPUEnvironment)
 	return o
 }

@@ -39,13 +39,18 @@ type Replica struct {
 	Name string
 	// Host is the index of the Pod within the replica, from 0. It is used only with a Name.
 	Host int
+	// Slice describes the slice of TPUs that the replica is; nil for none.
+	Slice *Slice
 }
 
-// Label writes the labels on p and overrides those of the user.
+// Label writes the labels on p and overrides those of the user. It completes a Pod of a slice of TPUs.
 func (r Replica) Label(p *corev1.Pod) {
 	metav1.SetMetaDataLabel(&p.ObjectMeta, rayv1.LabelWorkerGroupReplicaIndex, strconv.Itoa(r.Index))
 	if r.Name != "" {
 		metav1.SetMetaDataLabel(&p.ObjectMeta, rayv1.LabelWorkerGroupReplicaName, r.Name)
 		metav1.SetMetaDataLabel(&p.ObjectMeta, rayv1.LabelReplicaHostIndex, strconv.Itoa(r.Host))
+	}
+	if r.Slice != nil && len(p.Spec.Containers) > 0 {
+		r.Slice.complete(p, r)
 	}
 }

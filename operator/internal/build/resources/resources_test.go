@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 func TestOfContainers(t *testing.T) {
@@ -63,6 +65,30 @@ func TestOfPod(t *testing.T) {
 			}
 			if diff := cmp.Diff(before, &tc.spec); diff != "" {
 				t.Errorf("the Pod was changed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAccelerators(t *testing.T) {
+	with := func(annotation string, limits corev1.ResourceList) *corev1.Pod {
+		p := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: limits}}}}}
+		p.Annotations = map[string]string{rayv1.AnnotationClaimedDevices: annotation}
+		return p
+	}
+	for name, tc := range map[string]struct {
+		pod  *corev1.Pod
+		want map[string]float64
+	}{
+		"none":               {with("", corev1.ResourceList{"cpu": resource.MustParse("1")}), nil},
+		"limits":             {with("", corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("2"), "google.com/tpu": resource.MustParse("4")}), map[string]float64{"GPU": 2, "TPU": 4}},
+		"claims":             {with("GPU=2,HPU=1,TPU=4", nil), map[string]float64{"GPU": 2, "TPU": 4}},
+		"both":               {with("GPU=2", corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}), map[string]float64{"GPU": 3}},
+		"a text of somebody": {with("GPU=-2,TPU=x,GPU", nil), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Accelerators(tc.pod)); diff != "" {
+				t.Errorf("accelerators (-want +got):\n%s", diff)
 			}
 		})
 	}

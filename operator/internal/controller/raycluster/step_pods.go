@@ -96,7 +96,7 @@ func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 		if s.awaitsClaims[g.GroupName] {
 			continue
 		}
-		w.Groups = append(w.Groups, podexec.Group{Name: g.GroupName, Model: r.workerModel(s, g), Places: places(g, c)})
+		w.Groups = append(w.Groups, podexec.Group{Name: g.GroupName, Model: r.workerModel(s, g), Places: places(g, c, pod.SliceOf(s.cluster, g, r.podOptions(s)))})
 	}
 	return w
 }
@@ -124,16 +124,16 @@ func (r *Reconciler) origin(rc *rayv1.RayCluster) map[string]string {
 
 // places returns the places of the Pods to create, replica by replica, so that a rejected create leaves few replicas incomplete.
 // Nil is a Pod without a place.
-func places(g *rayv1.WorkerGroupSpec, c podplan.Create) []*pod.Replica {
+func places(g *rayv1.WorkerGroupSpec, c podplan.Create, slice *pod.Slice) []*pod.Replica {
 	list := make([]*pod.Replica, c.Plain, c.Pods())
 	for _, replica := range c.Replicas {
 		if replica.Hosts == nil {
-			list = append(list, &pod.Replica{Index: replica.Index})
+			list = append(list, &pod.Replica{Index: replica.Index, Slice: slice})
 			continue
 		}
 		name := cmp.Or(replica.Name, names.LabelValue(g.GroupName+"-"+utilrand.String(5)))
 		for _, host := range replica.Hosts {
-			list = append(list, &pod.Replica{Index: replica.Index, Name: name, Host: host})
+			list = append(list, &pod.Replica{Index: replica.Index, Name: name, Host: host, Slice: slice})
 		}
 	}
 	return list

@@ -138,7 +138,7 @@ var rc568 = rule.New(rule.Rule{ID: "RC-568", Kind: rule.KindAny, Field: "metadat
 	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/gcs-ft-deletion-timeout]", Valid: "!(" + cel.AnnotationDeadline + " in annotations) || annotations[" + cel.AnnotationDeadline + "].matches('^[+]?0*[1-9][0-9]{0,8}$')"}}})
 var rc569 = rule.New(rule.Rule{ID: "RC-569", Kind: rule.KindAny, Field: "metadata.annotations[ray.io/ft-enabled]", Condition: "neither true nor false", Remedy: "means off; use true or false",
 	Policies: []rule.Policy{{Field: "metadata.annotations[ray.io/ft-enabled]", Valid: "!(" + cel.AnnotationFT + " in annotations) || annotations[" + cel.AnnotationFT + "].lowerAscii() in ['true', 'false']"}}})
-var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell", Condition: "not true or false"})
+var rc570 = rule.New(rule.Rule{ID: "RC-570", Kind: rule.KindAny, Field: "metadata.annotations: overwrite-container-cmd, enable-serve-service, disable-provisioned-head-restart, wait-for-head, probes, login-shell, tpu-environment", Condition: "not true or false"})
 
 // switches are the annotations with true or false, and whether capitals are accepted. The operator treats other texts as off or as the
 // default.
@@ -156,6 +156,7 @@ var switches = []struct {
 	{rayv1.AnnotationWaitForHead, true, rc570, changesNothing},
 	{rayv1.AnnotationProbes, true, rc570, changesNothing},
 	{rayv1.AnnotationLoginShell, true, rc570, changesNothing},
+	{rayv1.AnnotationTPUEnvironment, true, rc570, changesNothing},
 }
 
 const (

@@ -48,6 +48,7 @@ func (t Template) Check(out *rule.Report, path *field.Path) {
 	}
 	check(t.Spec.Containers, spec.Child("containers"))
 	check(t.Spec.InitContainers, spec.Child("initContainers"))
+	checkClaims(out, &t.Spec, spec)
 }
 
 var rc530 = rule.New(rule.Rule{ID: "RC-530", Field: "metadata.labels, .annotations of Pod templates", Condition: "invalid key or value; values that Pods get from labels of the group or from the operator are not checked", Tier: rule.Kubernetes,
