@@ -42,6 +42,9 @@
 {{- if eq $v.webhooks.mode "self-managed" }}
 - --webhook-self-managed-certs
 {{- end }}
+{{- if ne (int $v.webhooks.port) 9443 }}
+- --webhook-port={{ int $v.webhooks.port }}
+{{- end }}
 {{- if ne $v.webhooks.stage "Enforce" }}
 - --webhook-stage={{ $v.webhooks.stage }}
 {{- end }}
