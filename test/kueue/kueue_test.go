@@ -2,7 +2,6 @@ package kueue
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -224,24 +222,25 @@ func (w *world) clustersAndServices() {
 	}
 }
 
-// samples: the samples with a queue become ready in the queue that is a sample, too. Both have one name, so that one follows the other.
+// samples: the samples with a queue are admitted to the queue that is a sample, too. The job needs Ray, so that its end is not awaited.
 func (w *world) samples() {
 	w.namespace = metav1.NamespaceDefault
-	w.sample("kueue/queues.yaml")
-	w.sample("raycluster.kueue.yaml")
-	cluster := &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kueue"}}
-	w.awaitReady(cluster, string(rayv1.RayClusterProvisioned))
-	if err := w.client.Delete(w.Context(), cluster, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		w.Fatal(err)
+	for _, file := range []string{"kueue/queues.yaml", "raycluster.kueue.yaml", "rayservice.kueue.yaml", "rayjob.kueue.yaml"} {
+		w.sample(file)
 	}
-	w.eventually("the cluster is gone", func() error {
-		if err := w.client.Get(w.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
-			return errors.New("it is still there")
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
+	w.awaitReady(&rayv1.RayCluster{ObjectMeta: named("kueue-cluster")}, string(rayv1.RayClusterProvisioned))
+	w.awaitReady(&rayv1.RayService{ObjectMeta: named("kueue-service")}, rayv1.RayServiceReady)
+	job := &rayv1.RayJob{ObjectMeta: named("kueue-job")}
+	w.eventually("the job of the sample starts", func() error {
+		if err := w.client.Get(w.Context(), client.ObjectKeyFromObject(job), job); err != nil {
+			return err
+		}
+		if job.Status.StartTime == nil || job.Status.RayClusterName == "" {
+			return fmt.Errorf("status %+v", job.Status)
 		}
 		return nil
 	})
-	w.sample("rayservice.kueue.yaml")
-	w.awaitReady(&rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kueue"}}, rayv1.RayServiceReady)
 }
 
 // sample creates the objects of a sample.
