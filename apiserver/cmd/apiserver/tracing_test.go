@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/pkg/telemetry"
 )
 
 // collector keeps the names of spans.
@@ -61,7 +62,7 @@ func TestTracing(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	defer server.Stop()
 	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
-		o.Tracing.Endpoint, o.Tracing.SamplingRatePerMillion = l.Addr().String(), 1_000_000
+		o.Telemetry.Traces.Endpoint, o.Telemetry.SamplingRatePerMillion = l.Addr().String(), 1_000_000
 	})
 	wantCode(t, "create", onClusters(t, restCaller{base: p.http}, "Create", "traced"), codes.OK)
 	wantCode(t, "list", onClusters(t, newGRPCCaller(t, p.grpc, ""), "List", ""), codes.OK)
@@ -105,7 +106,8 @@ func TestTracingKeepsSecrets(t *testing.T) {
 		go func() { _ = server.Serve(l) }()
 		defer server.Stop()
 		p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
-			o.Tracing = TracingOptions{Endpoint: "https://" + l.Addr().String(), CAFile: dir.write(t, "ca.crt", ca.pem), SamplingRatePerMillion: rate}
+			o.Telemetry.SamplingRatePerMillion = rate
+			o.Telemetry.Traces = telemetry.Collector{Endpoint: "https://" + l.Addr().String(), CAFile: dir.write(t, "ca.crt", ca.pem)}
 		})
 		for _, path := range []string{"/dashboards/" + secret + "/api", "/apis/v2/clusters?pageToken=" + secret, "/apis/v2/namespaces/default/clusters/" + secret + "/dashboard/x?token=" + secret, "/apis/v1/namespaces/" + secret + "/clusters"} {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.http+path, nil)
@@ -134,19 +136,5 @@ func TestTracingKeepsSecrets(t *testing.T) {
 			t.Errorf("%s: a caller decides what is traced: %q", name, c.spans)
 		}
 		c.mu.Unlock()
-	}
-}
-
-func TestTracingEndpoint(t *testing.T) {
-	for endpoint, want := range map[string]struct{ wrong, clear bool }{
-		"": {}, "collector:4317": {clear: true}, "http://collector:4317": {clear: true}, "127.0.0.1:4317": {}, "http://localhost:4317": {}, "https://collector:4317": {},
-		"ftp://collector": {wrong: true}, "https://": {wrong: true}, "https://collector/v1/traces": {wrong: true}, ":": {wrong: true},
-	} {
-		wrong := false
-		o := TracingOptions{Endpoint: endpoint}
-		o.validate(func(is bool, _ string, _ ...any) { wrong = wrong || is })
-		if wrong != want.wrong || o.inTheClear() != want.clear {
-			t.Errorf("%q: wrong %t, in the clear %t", endpoint, wrong, o.inTheClear())
-		}
 	}
 }

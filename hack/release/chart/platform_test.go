@@ -44,7 +44,9 @@ networkPolicy:
   metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]
   gatewayFrom: [{ipBlock: {cidr: 10.0.0.0/8}}]
   egress: [{ports: [{port: 53}]}, {ports: [{port: 443}]}]
+tracing: {endpoint: "https://collector:4317", samplingRatePerMillion: 1000, secretName: collector}
 metrics:
+  export: {endpoint: "https://metrics:4317", interval: 30s, secretName: metrics-collector}
   serviceMonitor: {enabled: true, endpoint: {scrapeTimeout: 5s}}
   podMonitor: {enabled: true, interval: 15s, additionalLabels: {release: prometheus}}
   prometheusRule: {enabled: true, gatewayJob: "gateway-.*", runbookURL: "https://wiki.example.com/raygate", additionalLabels: {release: prometheus}}
@@ -105,6 +107,29 @@ func TestPlatformPods(t *testing.T) {
 	binding := find[rbacv1.ClusterRoleBinding](t, objects, "ClusterRoleBinding", "raygate-apiserver-impersonator")
 	if s := binding.Subjects; len(s) != 1 || s[0].Name != "gateway-account" || s[0].Namespace != namespace {
 		t.Errorf("the right to impersonate is bound to %+v", s)
+	}
+}
+
+// Operator and gateway send traces and metrics to collectors over TLS, with the CAs and the credentials of Secrets.
+func TestTelemetry(t *testing.T) {
+	objects := render(t, platform)
+	flagsOfMetrics := []string{"--metrics-export-endpoint=https://metrics:4317", "--metrics-export-interval=30s", "--metrics-export-ca-file=/metrics-export/ca.crt"}
+	for name, want := range map[string][]string{
+		"raygate-operator":  append([]string{"--tracing-endpoint=https://collector:4317", "--tracing-sampling-rate-per-million=1000", "--tracing-ca-file=/tracing/ca.crt"}, flagsOfMetrics...),
+		"raygate-apiserver": flagsOfMetrics,
+	} {
+		pod := find[appsv1.Deployment](t, objects, "Deployment", name).Spec.Template.Spec
+		for _, arg := range want {
+			if !slices.Contains(pod.Containers[0].Args, arg) {
+				t.Errorf("%s: no %s among %q", name, arg, pod.Containers[0].Args)
+			}
+		}
+		headers := slices.ContainsFunc(pod.Containers[0].Env, func(e corev1.EnvVar) bool {
+			return e.Name == "OTEL_EXPORTER_OTLP_METRICS_HEADERS" && e.ValueFrom.SecretKeyRef.Name == "metrics-collector"
+		})
+		if !headers || !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "metrics-export" }) {
+			t.Errorf("%s: environment %+v, volumes %+v", name, pod.Containers[0].Env, pod.Volumes)
+		}
 	}
 }
 

@@ -55,6 +55,9 @@
 {{- if $v.deviceAdmission.enabled }}
 - --device-registry={{ $v.deviceAdmission.registry }}
 {{- end }}
+{{- with include "raygate.telemetry.args" (dict "tracing" $v.tracing "export" $v.metrics.export) }}
+{{ . | trim }}
+{{- end }}
 {{- with $v.extraArgs }}
 {{ toYaml . }}
 {{- end }}
