@@ -79,17 +79,19 @@ func newWorld(t *testing.T) *world {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "kueue-"}}
 	create(t, c, ns)
 	w.gateway = startProduct(t, env, ns.Name)
-	file := filepath.Join(w.dir, "queues.yaml")
-	if err := os.WriteFile(file, []byte(queues), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range decode(t, file) {
-		if o.GetKind() == "LocalQueue" {
-			o.SetNamespace(ns.Name)
-		}
-		w.eventually("the webhooks of Kueue", func() error { return client.IgnoreAlreadyExists(c.Create(t.Context(), o)) })
-	}
+	w.addQueues(c, queues)
 	return w
+}
+
+// addQueues creates objects of Kueue.
+func (w *world) addQueues(c client.Client, text string) {
+	w.Helper()
+	for _, o := range parse(text) {
+		if o.GetKind() == "LocalQueue" {
+			o.SetNamespace(w.namespace)
+		}
+		w.eventually("the webhooks of Kueue", func() error { return client.IgnoreAlreadyExists(c.Create(w.Context(), o)) })
+	}
 }
 
 func (w *world) eventually(what string, check func() error) {
@@ -158,6 +160,8 @@ func TestKueue(t *testing.T) {
 	w := newWorld(t)
 	w.Run("jobs", func(t *testing.T) { w.of(t).jobs() })
 	w.Run("clusters and services", func(t *testing.T) { w.of(t).clustersAndServices() })
+	w.Run("autoscaling", func(t *testing.T) { w.of(t).autoscaling() })
+	w.Run("another cluster", func(t *testing.T) { w.of(t).multiKueue() })
 	w.Run("samples", func(t *testing.T) { w.of(t).samples() })
 	w.Run("rule X-502", func(t *testing.T) { w.of(t).refuses() })
 }
@@ -176,12 +180,16 @@ func (w *world) jobs() {
 	w.awaitJob("first", rayv1.JobDeploymentStatusRunning)
 
 	w.submit("second")
-	w.awaitFinding("rayjob/second", "Queued", "queue team-a", "cpu")
+	w.awaitFinding("rayjob/second", "Queued", "queue team-a at position 1,", "cpu")
 	w.awaitJob("second", rayv1.JobDeploymentStatusSuspended)
+	table, state := raygateBoth(w.T, w.gateway, "get", "rayjob/second", "-o", "wide")
+	if !strings.Contains(string(table), "team-a (waits)") || !strings.Contains(string(state), "rayjob/second: Queued: the RayJob waits in queue team-a at position 1,") {
+		w.Errorf("raygate get prints:\n%s%s", table, state)
+	}
 
 	w.submit("third", "--priority-class", "high")
 	w.awaitFinding("rayjob/first", "Evicted", "Preempted")
-	w.awaitFinding("rayjob/first", "Queued", "queue team-a")
+	w.awaitFinding("rayjob/first", "Queued", "queue team-a at position")
 	w.awaitJob("first", rayv1.JobDeploymentStatusSuspended)
 	w.awaitJob("third", rayv1.JobDeploymentStatusRunning)
 
@@ -224,6 +232,8 @@ func (w *world) clustersAndServices() {
 
 // samples: the samples with a queue are admitted to the queue that is a sample, too. The job needs Ray, so that its end is not awaited.
 func (w *world) samples() {
+	others := *w.gateway
+	w.gateway = &others // of the namespace of the samples
 	w.namespace = metav1.NamespaceDefault
 	for _, file := range []string{"kueue/queues.yaml", "raycluster.kueue.yaml", "rayservice.kueue.yaml", "rayjob.kueue.yaml"} {
 		w.sample(file)

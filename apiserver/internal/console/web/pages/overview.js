@@ -7,7 +7,9 @@ import {Link, objectPath} from '../lib/router.js';
 
 export function Overview({kind, object, rights}) {
   const meta = object.metadata;
-  const facts = [...kind.facts(object), ['Created', html`<${Time} at=${meta.creationTimestamp} ago=${true} />`],
+  const queue = meta.labels?.['kueue.x-k8s.io/queue-name'];
+  const waits = object.spec?.suspend && kind.plural !== 'services'; // Kueue suspends the clusters of a service
+  const facts = [...kind.facts(object), ...(queue ? [['Queue', waits ? `${queue} (waits)` : queue]] : []), ['Created', html`<${Time} at=${meta.creationTimestamp} ago=${true} />`],
     ...(meta.ownerReferences ?? []).filter((o) => kindNamed(o.kind)).map((o) => ['Belongs to', html`<${Owner} owner=${o} namespace=${meta.namespace} />`])];
   return html`<div class="overview">
     <div class="column">
