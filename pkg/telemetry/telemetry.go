@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	prometheusbridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -14,7 +15,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"k8s.io/component-base/tracing"
+	"k8s.io/klog/v2"
 )
+
+// LogErrors logs that traces or metrics could not be sent. Without it, the library prints them in a format of its own.
+func LogErrors(log klog.Logger) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "Sending traces or metrics") }))
+}
 
 // Tracer returns a provider whose spans go to the collector, under the name of the service. It is nil if traces are off. Spans have no attributes
 // that may contain credentials. Shutdown of the provider sends the remaining spans.

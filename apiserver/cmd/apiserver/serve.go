@@ -18,6 +18,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
+	"github.com/raygate/raygate/pkg/telemetry"
 )
 
 // warn logs settings that are open to others.
@@ -57,6 +58,7 @@ func run(ctx context.Context, o *Options) error {
 		return err
 	}
 	a.follow(background)
+	telemetry.LogErrors(log)
 	sendMetrics, err := o.Telemetry.Export(ctx, serviceName, a.registry)
 	if err != nil {
 		return err

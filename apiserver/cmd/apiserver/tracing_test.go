@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/otlp"
 	"github.com/raygate/raygate/pkg/telemetry"
 )
 
@@ -136,5 +138,24 @@ func TestTracingKeepsSecrets(t *testing.T) {
 			t.Errorf("%s: a caller decides what is traced: %q", name, c.spans)
 		}
 		c.mu.Unlock()
+	}
+}
+
+// The metrics of the gateway go to a collector over TLS, at the latest when it ends.
+func TestMetricsExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	collector := otlp.Start(t)
+	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
+		o.Telemetry.Metrics = telemetry.Collector{Endpoint: collector.Endpoint, CAFile: collector.CAFile}
+	})
+	wantCode(t, "list", onClusters(t, newGRPCCaller(t, p.grpc, ""), "List", ""), codes.OK)
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	calls := func(m *metricspb.Metric) bool { return m.GetName() == "grpc_server_handled_total" }
+	if all := collector.Metrics(); !slices.ContainsFunc(all, calls) || !collector.From(serviceName) {
+		t.Errorf("%d metrics were sent, and none about calls", len(all))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/component-base/tracing"
 	"k8s.io/klog/v2"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/raygate/raygate/pkg/telemetry"
 )
 
 const (
@@ -25,7 +27,7 @@ func startTelemetry(ctx context.Context, o *Options) (stop func(), err error) {
 	for _, flag := range o.Telemetry.InTheClear() {
 		log.Info("Traces or metrics travel in the clear: use https:// in this flag", "flag", flag)
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Error(err, "Sending traces or metrics") }))
+	telemetry.LogErrors(log)
 	ends := make([]func(context.Context) error, 0, 2)
 	provider, err := o.Telemetry.Tracer(ctx, serviceName)
 	if err != nil {
