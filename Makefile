@@ -54,19 +54,22 @@ localcluster: ## Build the local control plane and raygate-local (some minutes t
 IMAGES    ?= bin/images
 PLATFORMS ?= linux/amd64,linux/arm64
 REGISTRY  ?=
+# Private key for signatures: a PEM file, or one of `cosign generate-key-pair` with its password in COSIGN_PASSWORD.
+SIGNING_KEY ?=
+SIGN      := $(if $(SIGNING_KEY),-key '$(abspath $(SIGNING_KEY))')
 RELEASE   := $(GO) -C hack/release run .
 
 .PHONY: images
 images: ## Make the container images in bin/images; REGISTRY=registry.example.com/ray pushes them, too
-	@$(RELEASE) images -source '$(CURDIR)' -out '$(abspath $(IMAGES))' -version '$(VERSION)' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
+	@$(RELEASE) images -source '$(CURDIR)' -out '$(abspath $(IMAGES))' -version '$(VERSION)' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)' $(SIGN)
 
 .PHONY: charts
 charts: ## Pack the Helm charts into bin/charts
 	@$(RELEASE) charts -source '$(CURDIR)' -out '$(CURDIR)/bin/charts' -version '$(VERSION)' -registry '$(REGISTRY)'
 
 .PHONY: release
-release: ## Make a release of the tag that is checked out in dist: programs, images, chart, manifests, checksums
-	@$(RELEASE) all -source '$(CURDIR)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)'
+release: ## Make a release of the tag that is checked out in dist: programs, images, chart, manifests, checksums; SIGNING_KEY=file signs it
+	@$(RELEASE) all -source '$(CURDIR)' -out '$(CURDIR)/dist' -platforms '$(PLATFORMS)' -registry '$(REGISTRY)' $(SIGN)
 
 .PHONY: docs
 docs: ## Make the documentation as a site in bin/docs (index.html; needs Python, the first time PyPI)

@@ -52,6 +52,9 @@ require (
 
 require (
 	github.com/coreos/go-oidc/v3 v3.20.0
+	go.opentelemetry.io/contrib/bridges/prometheus v0.69.0
+	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc v1.44.0
+	go.opentelemetry.io/otel/sdk/metric v1.46.0
 	gopkg.in/go-jose/go-jose.v2 v2.6.3
 	sigs.k8s.io/gateway-api v1.6.3
 )

@@ -50,6 +50,11 @@ func images(ctx context.Context, o options) error {
 		if err := built.Push(ctx, o.registry, tags); err != nil {
 			return err
 		}
+		if o.signer != nil {
+			if err := built.Sign(ctx, o.registry, o.signer); err != nil {
+				return err
+			}
+		}
 		fmt.Fprintf(o.log, "pushed %s/%s:%s\n", o.registry, p.Name, o.tag())
 	}
 	return nil

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/sigstore/sigstore/pkg/signature"
 )
 
 const usage = `release images|charts|all [flags]
   images  makes the images of operator and gateway, as OCI archives, and pushes them to a registry if one is given
   charts  packs the Helm charts
-  all     makes a release of the tag that is checked out: programs, images, chart, manifests and checksums
+  all     makes a release of the tag that is checked out: programs, images, chart, manifests and checksums, with signatures if there is a key
 `
 
 // options are the options of all commands.
@@ -27,6 +28,8 @@ type options struct {
 	platforms                      string
 	revision                       string
 	created                        time.Time
+	// signer signs images and checksums. Nil signs nothing.
+	signer signature.Signer
 	// log gets a line for each output.
 	log io.Writer
 }
@@ -51,12 +54,16 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.out, "out", "", "folder to write to; all empties it first")
 	flags.StringVar(&o.version, "version", "", "version of images and charts; all takes that of the tag")
 	flags.StringVar(&o.registry, "registry", "", "registry and path that images are pushed to, such as registry.example.com/ray; empty: none")
+	key := flags.String("key", "", "private key for signatures of pushed images and of the checksums, as PEM or of cosign; empty: no signatures")
 	flags.StringVar(&o.platforms, "platforms", "linux/amd64,linux/arm64", "platforms of the images")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	if o.out == "" {
 		return fmt.Errorf("-out says where to write")
+	}
+	if err := o.readKey(*key); err != nil {
+		return err
 	}
 	o.registry = strings.TrimSuffix(o.registry, "/")
 	if err := o.readRepository(ctx, args[0] == "all"); err != nil {

@@ -35,7 +35,7 @@ func all(ctx context.Context, o options) error {
 	if err := manifests(o); err != nil {
 		return err
 	}
-	return pack.Checksums(o.out, filepath.Join(o.out, "SHA256SUMS"))
+	return seal(o)
 }
 
 // commandLine writes raygate-VERSION-OS-ARCHITECTURE.tar.gz.

@@ -28,6 +28,11 @@ metadata: {name: train, namespace: NAMESPACE}
 spec: {entrypoint: python train.py, managedBy: kueue.x-k8s.io/multikueue, rayClusterSpec: CLUSTER}
 ---
 apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: queued, namespace: NAMESPACE, labels: {kueue.x-k8s.io/queue-name: team-a}}
+spec: {entrypoint: python train.py, suspend: true, shutdownAfterJobFinishes: true, managedBy: kueue.x-k8s.io/multikueue, rayClusterSpec: CLUSTER}
+---
+apiVersion: ray.io/v1
 kind: RayService
 metadata: {name: shop, namespace: NAMESPACE}
 spec: {suspend: true, rayClusterConfig: CLUSTER}
@@ -62,6 +67,7 @@ func TestPagesComeBack(t *testing.T) {
 		object + "clusters/demo?tab=yaml":         {"kind: RayCluster"},
 		object + "cronjobs/nightly":               {"Run now", "0 3 1 1 *"},
 		object + "cronjobs/nightly/edit":          {"Edit cron job nightly", "YAML of the object", "Save"},
+		object + "jobs/queued":                    {"Queue", "team-a (waits)", "Diagnosis"},
 		object + "jobs/train?tab=logs":            {"It is tried again", "Live"}, // a job that nobody runs has no log yet
 		object + "services/shop?tab=upgrade":      {"This service is not upgraded step by step", "Resume"},
 		"/ui/create?kind=jobs&namespace=" + ns:    {"No mistakes.", "Create"},

@@ -76,6 +76,10 @@ func TestSamples(t *testing.T) {
 				claimsAreCounted(t, manifest)
 				return
 			}
+			if strings.HasPrefix(file, "rayservice.") {
+				serviceBecomesReady(t, manifest)
+				return
+			}
 			if !strings.HasPrefix(file, "raycluster.") { // wants Ray itself, or has no controller yet
 				kubectl(t, manifest, "apply", "--server-side", "--dry-run=server", "-n", namespace(t), "-f", "-")
 				return
@@ -130,6 +134,18 @@ func jobRuns(t *testing.T, manifest []byte) {
 	}
 	kubectl(t, manifest, "apply", "--server-side", "-n", ns, "-f", "-")
 	awaitEnd(t, ns, job.Name, rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
+}
+
+// serviceBecomesReady applies a RayService and waits until its applications serve requests. There is no Kueue, and no Gateway API.
+func serviceBecomesReady(t *testing.T, manifest []byte) {
+	t.Helper()
+	var service rayv1.RayService
+	if err := yaml.UnmarshalStrict(manifest, &service); err != nil {
+		t.Fatalf("decoding: %v", err)
+	}
+	ns := namespace(t)
+	kubectl(t, manifest, "apply", "--server-side", "-n", ns, "-f", "-")
+	rest(t, "GET", servicesOf(ns)+"/"+service.Name+":wait?for=ready&timeout=150s", "", nil).want(t, 200)
 }
 
 // modelIsServed does what README.md shows next.

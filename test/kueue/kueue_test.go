@@ -2,7 +2,6 @@ package kueue
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,17 +79,19 @@ func newWorld(t *testing.T) *world {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "kueue-"}}
 	create(t, c, ns)
 	w.gateway = startProduct(t, env, ns.Name)
-	file := filepath.Join(w.dir, "queues.yaml")
-	if err := os.WriteFile(file, []byte(queues), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range decode(t, file) {
-		if o.GetKind() == "LocalQueue" {
-			o.SetNamespace(ns.Name)
-		}
-		w.eventually("the webhooks of Kueue", func() error { return client.IgnoreAlreadyExists(c.Create(t.Context(), o)) })
-	}
+	w.addQueues(c, queues)
 	return w
+}
+
+// addQueues creates objects of Kueue.
+func (w *world) addQueues(c client.Client, text string) {
+	w.Helper()
+	for _, o := range parse(text) {
+		if o.GetKind() == "LocalQueue" {
+			o.SetNamespace(w.namespace)
+		}
+		w.eventually("the webhooks of Kueue", func() error { return client.IgnoreAlreadyExists(c.Create(w.Context(), o)) })
+	}
 }
 
 func (w *world) eventually(what string, check func() error) {
@@ -160,6 +160,8 @@ func TestKueue(t *testing.T) {
 	w := newWorld(t)
 	w.Run("jobs", func(t *testing.T) { w.of(t).jobs() })
 	w.Run("clusters and services", func(t *testing.T) { w.of(t).clustersAndServices() })
+	w.Run("autoscaling", func(t *testing.T) { w.of(t).autoscaling() })
+	w.Run("another cluster", func(t *testing.T) { w.of(t).multiKueue() })
 	w.Run("samples", func(t *testing.T) { w.of(t).samples() })
 	w.Run("rule X-502", func(t *testing.T) { w.of(t).refuses() })
 }
@@ -178,12 +180,16 @@ func (w *world) jobs() {
 	w.awaitJob("first", rayv1.JobDeploymentStatusRunning)
 
 	w.submit("second")
-	w.awaitFinding("rayjob/second", "Queued", "queue team-a", "cpu")
+	w.awaitFinding("rayjob/second", "Queued", "queue team-a at position 1,", "cpu")
 	w.awaitJob("second", rayv1.JobDeploymentStatusSuspended)
+	table, state := raygateBoth(w.T, w.gateway, "get", "rayjob/second", "-o", "wide")
+	if !strings.Contains(string(table), "team-a (waits)") || !strings.Contains(string(state), "rayjob/second: Queued: the RayJob waits in queue team-a at position 1,") {
+		w.Errorf("raygate get prints:\n%s%s", table, state)
+	}
 
 	w.submit("third", "--priority-class", "high")
 	w.awaitFinding("rayjob/first", "Evicted", "Preempted")
-	w.awaitFinding("rayjob/first", "Queued", "queue team-a")
+	w.awaitFinding("rayjob/first", "Queued", "queue team-a at position")
 	w.awaitJob("first", rayv1.JobDeploymentStatusSuspended)
 	w.awaitJob("third", rayv1.JobDeploymentStatusRunning)
 
@@ -224,24 +230,27 @@ func (w *world) clustersAndServices() {
 	}
 }
 
-// samples: the samples with a queue become ready in the queue that is a sample, too. Both have one name, so that one follows the other.
+// samples: the samples with a queue are admitted to the queue that is a sample, too. The job needs Ray, so that its end is not awaited.
 func (w *world) samples() {
+	others := *w.gateway
+	w.gateway = &others // of the namespace of the samples
 	w.namespace = metav1.NamespaceDefault
-	w.sample("kueue/queues.yaml")
-	w.sample("raycluster.kueue.yaml")
-	cluster := &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kueue"}}
-	w.awaitReady(cluster, string(rayv1.RayClusterProvisioned))
-	if err := w.client.Delete(w.Context(), cluster, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		w.Fatal(err)
+	for _, file := range []string{"kueue/queues.yaml", "raycluster.kueue.yaml", "rayservice.kueue.yaml", "rayjob.kueue.yaml"} {
+		w.sample(file)
 	}
-	w.eventually("the cluster is gone", func() error {
-		if err := w.client.Get(w.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
-			return errors.New("it is still there")
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
+	w.awaitReady(&rayv1.RayCluster{ObjectMeta: named("kueue-cluster")}, string(rayv1.RayClusterProvisioned))
+	w.awaitReady(&rayv1.RayService{ObjectMeta: named("kueue-service")}, rayv1.RayServiceReady)
+	job := &rayv1.RayJob{ObjectMeta: named("kueue-job")}
+	w.eventually("the job of the sample starts", func() error {
+		if err := w.client.Get(w.Context(), client.ObjectKeyFromObject(job), job); err != nil {
+			return err
+		}
+		if job.Status.StartTime == nil || job.Status.RayClusterName == "" {
+			return fmt.Errorf("status %+v", job.Status)
 		}
 		return nil
 	})
-	w.sample("rayservice.kueue.yaml")
-	w.awaitReady(&rayv1.RayService{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kueue"}}, rayv1.RayServiceReady)
 }
 
 // sample creates the objects of a sample.

@@ -7,7 +7,6 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"maps"
@@ -31,44 +30,13 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-const (
-	kueueVersion   = "v0.15.0"
-	kueueNamespace = "kueue-system"
-)
-
-// module returns the folder of Kueue's module, and its manager, built.
-func module(t *testing.T) (folder, manager string) {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "sigs.k8s.io/kueue@"+kueueVersion).Output()
-	if err != nil {
-		t.Fatalf("downloading Kueue: %v", err)
-	}
-	var found struct{ Dir string }
-	if err := json.Unmarshal(out, &found); err != nil {
-		t.Fatal(err)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder = filepath.Join(cache, "raygate", "kueue-"+kueueVersion)
-	manager = filepath.Join(folder, "kueue")
-	if _, err := os.Stat(manager); err == nil {
-		return found.Dir, manager
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "install", "sigs.k8s.io/kueue/cmd/kueue@"+kueueVersion)
-	cmd.Env = append(os.Environ(), "GOBIN="+folder)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building Kueue: %v:\n%s", err, out)
-	}
-	return found.Dir, manager
-}
+const kueueNamespace = "kueue-system"
 
 // startKueue installs Kueue and runs its manager until the end of the test.
 func startKueue(t *testing.T, c client.Client, kubeconfig string) {
 	t.Helper()
 	folder, manager := module(t)
-	ports, err := programs.FreePorts(2)
+	ports, err := programs.FreePorts(3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +73,6 @@ internalCertManagement: {enable: true}
 integrations: {frameworks: [ray.io/rayjob, ray.io/raycluster]}
 featureGates:
   ElasticJobsViaWorkloadSlices: true # for autoscaling
-  VisibilityOnDemand: false # its server has a fixed port, and the API server reaches it by a Service only
 `, kueueNamespace, ports[1], ports[0], dir)
 	configFile := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(configFile, []byte(config), 0o600); err != nil {
@@ -114,31 +81,90 @@ featureGates:
 	start(t, &programs.Program{
 		Path: manager, Log: filepath.Join(dir, "kueue.log"), Ready: fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
 		Args: []string{"--config", configFile, "--kubeconfig", kubeconfig},
+		Env:  []string{"KUBECONFIG=" + kubeconfig, "VISIBILITY_CERT_DIR=" + dir, fmt.Sprintf("VISIBILITY_PORT=%d", ports[2])},
 	})
+	servePositions(t, c, ports[2])
+}
+
+// positions make the API server pass requests for positions in queues on to Kueue. It has no certificate for such requests, so that Kueue does not
+// know who asks; the API server itself has authorized the caller before.
+const positions = `
+apiVersion: v1
+kind: Service
+metadata: {name: visibility-server, namespace: kueue-system}
+spec: {type: ExternalName, externalName: localhost}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta2.visibility.kueue.x-k8s.io}
+spec:
+  group: visibility.kueue.x-k8s.io
+  version: v1beta2
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  insecureSkipTLSVerify: true
+  service: {name: visibility-server, namespace: kueue-system, port: %d}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: positions}
+rules:
+- {apiGroups: [visibility.kueue.x-k8s.io], resources: ["*"], verbs: [get, list]}
+- {nonResourceURLs: ["*"], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: positions}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: positions}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:unauthenticated"}]
+`
+
+func servePositions(t *testing.T, c client.Client, port int) {
+	t.Helper()
+	for _, o := range parse(fmt.Sprintf(positions, port)) {
+		create(t, c, o)
+	}
 }
 
 // gateway is how the command line reaches the gateway, for objects of one namespace.
 type gateway struct{ server, token, namespace string }
 
-// startProduct runs operator and gateway as an administrator.
-func startProduct(t *testing.T, env *controlplane.Env, namespace string) *gateway {
+// addresses returns some that are free.
+func addresses(t *testing.T, n int) []string {
 	t.Helper()
-	ports, err := programs.FreePorts(5)
+	ports, err := programs.FreePorts(n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, at := t.TempDir(), func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	all := make([]string, n)
+	for i, port := range ports {
+		all[i] = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	return all
+}
+
+// startOperator runs the operator as an administrator.
+func startOperator(t *testing.T, env *controlplane.Env) {
+	t.Helper()
+	at := addresses(t, 2)
 	start(t, &programs.Program{
-		Path: programs.Binary("raygate-operator"), Log: filepath.Join(dir, "operator.log"), Ready: "http://" + at(1) + "/readyz",
+		Path: programs.Binary("raygate-operator"), Log: filepath.Join(t.TempDir(), "operator.log"), Ready: "http://" + at[1] + "/readyz",
 		Args: []string{"--kubeconfig", env.Kubeconfig, "--use-kubernetes-proxy",
-			"--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false"},
+			"--metrics-bind-address=" + at[0], "--health-probe-bind-address=" + at[1], "--leader-elect=false"},
 	})
+}
+
+// startProduct runs operator and gateway as an administrator.
+func startProduct(t *testing.T, env *controlplane.Env, namespace string) *gateway {
+	t.Helper()
+	startOperator(t, env)
+	at := addresses(t, 3)
 	start(t, &programs.Program{
-		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(dir, "gateway.log"), Ready: "http://" + at(3) + "/readyz",
+		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(t.TempDir(), "gateway.log"), Ready: "http://" + at[1] + "/readyz",
 		Args: []string{"--kubeconfig", env.Kubeconfig, "--use-kubernetes-proxy",
-			"--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4)},
+			"--grpc-address=" + at[0], "--http-address=" + at[1], "--metrics-address=" + at[2]},
 	})
-	return &gateway{server: "http://" + at(2), token: env.Config.BearerToken, namespace: namespace}
+	return &gateway{server: "http://" + at[0], token: env.Config.BearerToken, namespace: namespace}
 }
 
 // start runs a program until the end of the test, and prints the end of its log when the test has failed.
@@ -169,7 +195,12 @@ func decode(t *testing.T, file string) (all []*unstructured.Unstructured) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	return parse(string(data))
+}
+
+// parse returns the objects of a text.
+func parse(text string) (all []*unstructured.Unstructured) {
+	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	for {
 		o := &unstructured.Unstructured{}
 		if err := decoder.Decode(o); err != nil {
@@ -261,15 +292,25 @@ func pair(name string, certificate []byte, key *rsa.PrivateKey) map[string][]byt
 // raygate runs the command line against the gateway, and returns its standard output.
 func raygate(t *testing.T, g *gateway, args ...string) []byte {
 	t.Helper()
+	out, stderr := raygateBoth(t, g, args...)
+	if testing.Verbose() && len(stderr) > 0 {
+		t.Logf("raygate %v: %s", args, stderr)
+	}
+	return out
+}
+
+// raygateBoth also returns the standard error.
+func raygateBoth(t *testing.T, g *gateway, args ...string) (stdout, stderr []byte) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), append([]string{"--server", g.server, "--namespace", g.namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "RAYGATE_TOKEN="+g.token)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("raygate %v: %v: %s", args, err, stderr.String())
+		t.Fatalf("raygate %v: %v: %s", args, err, errors.String())
 	}
-	return out
+	return out, errors.Bytes()
 }

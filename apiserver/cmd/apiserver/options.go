@@ -20,6 +20,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/pkg/telemetry"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -51,7 +52,7 @@ type Options struct {
 	// MemoryLimit is a quantity. Empty means the limit of GOMEMLIMIT, else that of the container.
 	MemoryLimit string
 
-	Tracing TracingOptions
+	Telemetry telemetry.Options
 
 	// EnableConsole serves the web console.
 	EnableConsole bool
@@ -87,8 +88,8 @@ func NewOptions() *Options {
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
 		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute, CallTimeout: time.Minute,
-		EnableConsole: true,
-		V1:            V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
+		EnableConsole: true, Telemetry: telemetry.NewOptions(),
+		V1: V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		},
@@ -128,7 +129,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.V1.addFlags(fs)
 	o.RequestHeader.addFlags(fs)
 	addLimitFlags(&o.Limits, fs)
-	o.Tracing.addFlags(fs)
+	o.Telemetry.AddFlags(fs, sampling)
 	logsapi.AddFlags(o.Logging, fs)
 }
 
@@ -207,7 +208,7 @@ func (o *Options) Validate() error {
 	}
 	o.validateAuthentication(check)
 	o.validateV1(check)
-	o.Tracing.validate(check)
+	errs = append(errs, o.Telemetry.Validate())
 	for _, ns := range o.Namespaces {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))

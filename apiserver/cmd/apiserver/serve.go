@@ -18,6 +18,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
+	"github.com/raygate/raygate/pkg/telemetry"
 )
 
 // warn logs settings that are open to others.
@@ -25,8 +26,8 @@ func (o *Options) warn(log klog.Logger) {
 	for _, address := range o.inTheClear() {
 		log.Info("Tokens travel in the clear: use --tls-cert-file, or listen on loopback", "address", address)
 	}
-	if o.Tracing.inTheClear() {
-		log.Info("Traces travel in the clear: use https:// in --tracing-endpoint", "endpoint", o.Tracing.Endpoint)
+	for _, flag := range o.Telemetry.InTheClear() {
+		log.Info("Traces or metrics travel in the clear: use https:// in this flag", "flag", flag)
 	}
 	if slices.Contains(o.CORSAllowedOrigins, rest.AnySite) {
 		log.Info("--cors-allowed-origins=* lets pages of any site use the API by tokens of their own. It does not count where callers need no token: list the sites there")
@@ -57,7 +58,12 @@ func run(ctx context.Context, o *Options) error {
 		return err
 	}
 	a.follow(background)
-	defer a.sendSpans(ctx)
+	telemetry.LogErrors(log)
+	sendMetrics, err := o.Telemetry.Export(ctx, serviceName, a.registry)
+	if err != nil {
+		return err
+	}
+	defer a.sendRest(ctx, sendMetrics)
 
 	api, metrics := rest.NewServer(a.public()), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
@@ -100,14 +106,14 @@ func (a *app) public() http.Handler {
 	return h
 }
 
-// sendSpans ends tracing and sends the remaining spans, also after the end of ctx.
-func (a *app) sendSpans(ctx context.Context) {
-	if a.tracing == nil {
-		return
-	}
+// sendRest sends the remaining spans and the last metrics, also after the end of ctx.
+func (a *app) sendRest(ctx context.Context, metrics func(context.Context) error) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_ = a.tracing.Shutdown(last)
+	if a.tracing != nil {
+		_ = a.tracing.Shutdown(last)
+	}
+	_ = metrics(last)
 }
 
 // metricsHandler serves metrics, and health for probes, which have no client certificate.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -18,6 +19,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/otlp"
+	"github.com/raygate/raygate/pkg/telemetry"
 )
 
 // collector keeps the names of spans.
@@ -61,7 +64,7 @@ func TestTracing(t *testing.T) {
 	go func() { _ = server.Serve(l) }()
 	defer server.Stop()
 	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
-		o.Tracing.Endpoint, o.Tracing.SamplingRatePerMillion = l.Addr().String(), 1_000_000
+		o.Telemetry.Traces.Endpoint, o.Telemetry.SamplingRatePerMillion = l.Addr().String(), 1_000_000
 	})
 	wantCode(t, "create", onClusters(t, restCaller{base: p.http}, "Create", "traced"), codes.OK)
 	wantCode(t, "list", onClusters(t, newGRPCCaller(t, p.grpc, ""), "List", ""), codes.OK)
@@ -105,7 +108,8 @@ func TestTracingKeepsSecrets(t *testing.T) {
 		go func() { _ = server.Serve(l) }()
 		defer server.Stop()
 		p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
-			o.Tracing = TracingOptions{Endpoint: "https://" + l.Addr().String(), CAFile: dir.write(t, "ca.crt", ca.pem), SamplingRatePerMillion: rate}
+			o.Telemetry.SamplingRatePerMillion = rate
+			o.Telemetry.Traces = telemetry.Collector{Endpoint: "https://" + l.Addr().String(), CAFile: dir.write(t, "ca.crt", ca.pem)}
 		})
 		for _, path := range []string{"/dashboards/" + secret + "/api", "/apis/v2/clusters?pageToken=" + secret, "/apis/v2/namespaces/default/clusters/" + secret + "/dashboard/x?token=" + secret, "/apis/v1/namespaces/" + secret + "/clusters"} {
 			r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.http+path, nil)
@@ -137,16 +141,21 @@ func TestTracingKeepsSecrets(t *testing.T) {
 	}
 }
 
-func TestTracingEndpoint(t *testing.T) {
-	for endpoint, want := range map[string]struct{ wrong, clear bool }{
-		"": {}, "collector:4317": {clear: true}, "http://collector:4317": {clear: true}, "127.0.0.1:4317": {}, "http://localhost:4317": {}, "https://collector:4317": {},
-		"ftp://collector": {wrong: true}, "https://": {wrong: true}, "https://collector/v1/traces": {wrong: true}, ":": {wrong: true},
-	} {
-		wrong := false
-		o := TracingOptions{Endpoint: endpoint}
-		o.validate(func(is bool, _ string, _ ...any) { wrong = wrong || is })
-		if wrong != want.wrong || o.inTheClear() != want.clear {
-			t.Errorf("%q: wrong %t, in the clear %t", endpoint, wrong, o.inTheClear())
-		}
+// The metrics of the gateway go to a collector over TLS, at the latest when it ends.
+func TestMetricsExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a control plane")
+	}
+	collector := otlp.Start(t)
+	p := startProcess(t, shared.Env(t).Config, authn.None, func(o *Options) {
+		o.Telemetry.Metrics = telemetry.Collector{Endpoint: collector.Endpoint, CAFile: collector.CAFile}
+	})
+	wantCode(t, "list", onClusters(t, newGRPCCaller(t, p.grpc, ""), "List", ""), codes.OK)
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	calls := func(m *metricspb.Metric) bool { return m.GetName() == "grpc_server_handled_total" }
+	if all := collector.Metrics(); !slices.ContainsFunc(all, calls) || !collector.From(serviceName) {
+		t.Errorf("%d metrics were sent, and none about calls", len(all))
 	}
 }

@@ -98,7 +98,7 @@ func newApp(ctx context.Context, o *Options, certificates *certificates, tls ser
 // connect prepares reads and writes of the API server.
 func (a *app) connect(ctx context.Context, certificates *certificates) (err error) {
 	o := a.opts
-	if a.tracing, err = newTracing(ctx, o); err != nil {
+	if a.tracing, err = o.Telemetry.Tracer(ctx, serviceName); err != nil {
 		return err
 	}
 	if a.tracing != nil {

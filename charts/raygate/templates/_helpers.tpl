@@ -15,6 +15,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | trunc 63 | quote }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
 {{- define "raygate.serviceAccountName" -}}
@@ -23,9 +26,33 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 
 {{- /* Reference of an image: .root and .image. */ -}}
 {{- define "raygate.image" -}}
-{{- with .root.Values.imageRegistry }}{{ . | trimSuffix "/" }}/{{ end }}
+{{- with .root.Values.imageRegistry | default (.root.Values.global | default dict).imageRegistry }}{{ . | trimSuffix "/" }}/{{ end }}
 {{- .image.repository }}
 {{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+
+{{- define "raygate.pullSecrets" -}}
+{{- with .Values.imagePullSecrets | default (.Values.global | default dict).imagePullSecrets -}}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* Certificates of cert-manager: the set .name, by the issuer of the values if there is one. */ -}}
+{{- define "raygate.certificates" -}}
+{{- $documents := include (printf "raygate.certificates.%s" .name) .root }}
+{{- if not .root.Values.issuerRef }}
+{{- $documents }}
+{{- else }}
+{{- range splitList "\n---\n" (trimPrefix "---\n" $documents) }}
+{{- $object := fromYaml . }}
+{{- if and (eq $object.kind "Certificate") (not $object.spec.isCA) }}
+{{- $_ := set $object.spec "issuerRef" $.root.Values.issuerRef }}
+---
+{{ toYaml $object }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- /* Spread constraints of a component: .constraints, each with the selector of .component unless it has one. */ -}}
@@ -122,6 +149,11 @@ egress:
 {{- end }}
 {{- if and .Values.singleNamespaceInstall (eq .Values.gateway.authentication.mode "impersonate") }}
 {{- fail "gateway.authentication.mode impersonate needs rights on the whole cluster, which singleNamespaceInstall leaves out: use passthrough" }}
+{{- end }}
+{{- range $field := list "affinity" "containers" "nodeSelector" "securityContext" "serviceAccountName" "tolerations" "topologySpreadConstraints" "volumes" }}
+{{- if or (hasKey $.Values.podSpec $field) (hasKey $.Values.gateway.podSpec $field) }}
+{{- fail (printf "podSpec.%s is a field that the chart sets: use its own value" $field) }}
+{{- end }}
 {{- end }}
 {{- if and .Values.policies.enabled (include "raygate.webhooks" .) }}
 {{- fail "policies.enabled and webhooks.mode hold objects to the same rules: choose one" }}

@@ -8,8 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -24,18 +26,28 @@ extraVolumes: [{name: registry, configMap: {name: families}}]
 extraVolumeMounts: [{name: registry, mountPath: /registry}]
 topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
 hostUsers: false
+commonLabels: {cost-center: "7"}
+deploymentAnnotations: {reload: "yes"}
+extraContainers: [{name: proxy, image: proxy}]
+podSpec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}
+global: {imageRegistry: mirror.example.com, imagePullSecrets: [{name: mirror}]}
+extraObjects: [{apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .Release.Name }}-more"}}]
+podDisruptionBudget: {maxUnavailable: 50%}
 podSecurityContext: {runAsUser: null}
 webhooks:
   mode: self-managed
   timeoutSeconds: 7
+  port: 9444
   namespaceSelector: {matchLabels: {ray: "yes"}}
   objectSelector: {matchExpressions: [{key: raygate, operator: NotIn, values: ["off"]}]}
 networkPolicy:
   metricsFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]
   gatewayFrom: [{ipBlock: {cidr: 10.0.0.0/8}}]
   egress: [{ports: [{port: 53}]}, {ports: [{port: 443}]}]
+tracing: {endpoint: "https://collector:4317", samplingRatePerMillion: 1000, secretName: collector}
 metrics:
-  serviceMonitor: {enabled: true}
+  export: {endpoint: "https://metrics:4317", interval: 30s, secretName: metrics-collector}
+  serviceMonitor: {enabled: true, endpoint: {scrapeTimeout: 5s}}
   podMonitor: {enabled: true, interval: 15s, additionalLabels: {release: prometheus}}
   prometheusRule: {enabled: true, gatewayJob: "gateway-.*", runbookURL: "https://wiki.example.com/raygate", additionalLabels: {release: prometheus}}
   dashboards: {enabled: true, namespace: monitoring}
@@ -44,6 +56,11 @@ gateway:
   serviceAccount: {name: gateway-account, annotations: {iam: gateway}}
   authentication: {mode: impersonate, clientCASecretName: client-ca, configurationConfigMapName: issuers}
   envFrom: [{secretRef: {name: more}}]
+  autoscaling: {enabled: true, maxReplicas: 4}
+  service: {type: LoadBalancer, spec: {loadBalancerClass: internal}}
+  extraContainers: [{name: proxy, image: proxy}]
+  podSpec: {schedulerName: other}
+  deploymentAnnotations: {reload: "yes"}
   extraVolumes: [{name: keys, secret: {secretName: keys}}]
   extraVolumeMounts: [{name: keys, mountPath: /keys}]
   topologySpreadConstraints: []
@@ -57,7 +74,7 @@ gateway:
 func TestPlatformPods(t *testing.T) {
 	objects := render(t, platform)
 	operator, c := operatorOf(t, objects)
-	if want := "raygate-operator@sha256:0123456789012345678901234567890123456789012345678901234567890123"; c.Image != want {
+	if want := "mirror.example.com/raygate-operator@sha256:0123456789012345678901234567890123456789012345678901234567890123"; c.Image != want {
 		t.Errorf("image %s, want %s", c.Image, want)
 	}
 	pod := operator.Spec.Template.Spec
@@ -67,6 +84,10 @@ func TestPlatformPods(t *testing.T) {
 	}
 	if !hasVolume(pod, "registry") || len(c.EnvFrom) != 1 || pod.HostUsers == nil || *pod.HostUsers || pod.SecurityContext.RunAsUser != nil {
 		t.Errorf("the Pod of the operator is %+v", pod)
+	}
+	if !pod.HostNetwork || len(pod.Containers) != 2 || pod.ImagePullSecrets[0].Name != "mirror" || operator.Annotations["reload"] != "yes" ||
+		!slices.Contains(c.Args, "--webhook-port=9444") || operator.Spec.Template.Labels["cost-center"] != "7" {
+		t.Errorf("the Deployment of the operator is %+v", operator)
 	}
 	spread := pod.TopologySpreadConstraints
 	if len(spread) != 1 || spread[0].LabelSelector == nil || spread[0].LabelSelector.MatchLabels["app.kubernetes.io/component"] != "operator" {
@@ -89,12 +110,88 @@ func TestPlatformPods(t *testing.T) {
 	}
 }
 
+// Operator and gateway send traces and metrics to collectors over TLS, with the CAs and the credentials of Secrets.
+func TestTelemetry(t *testing.T) {
+	objects := render(t, platform)
+	flagsOfMetrics := []string{"--metrics-export-endpoint=https://metrics:4317", "--metrics-export-interval=30s", "--metrics-export-ca-file=/metrics-export/ca.crt"}
+	for name, want := range map[string][]string{
+		"raygate-operator":  append([]string{"--tracing-endpoint=https://collector:4317", "--tracing-sampling-rate-per-million=1000", "--tracing-ca-file=/tracing/ca.crt"}, flagsOfMetrics...),
+		"raygate-apiserver": flagsOfMetrics,
+	} {
+		pod := find[appsv1.Deployment](t, objects, "Deployment", name).Spec.Template.Spec
+		for _, arg := range want {
+			if !slices.Contains(pod.Containers[0].Args, arg) {
+				t.Errorf("%s: no %s among %q", name, arg, pod.Containers[0].Args)
+			}
+		}
+		headers := slices.ContainsFunc(pod.Containers[0].Env, func(e corev1.EnvVar) bool {
+			return e.Name == "OTEL_EXPORTER_OTLP_METRICS_HEADERS" && e.ValueFrom.SecretKeyRef.Name == "metrics-collector"
+		})
+		if !headers || !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == "metrics-export" }) {
+			t.Errorf("%s: environment %+v, volumes %+v", name, pod.Containers[0].Env, pod.Volumes)
+		}
+	}
+}
+
 // Files in volumes serve without a certificate, too.
 func TestVolumesAlone(t *testing.T) {
 	const values = "gateway: {enabled: true, tls: {mode: none}, extraVolumes: [{name: a, emptyDir: {}}], extraVolumeMounts: [{name: a, mountPath: /a}]}"
 	pod := find[appsv1.Deployment](t, render(t, values), "Deployment", "raygate-apiserver").Spec.Template.Spec
 	if len(pod.Volumes) != 1 || len(pod.Containers[0].VolumeMounts) != 1 {
 		t.Errorf("volumes %+v, mounts %+v", pod.Volumes, pod.Containers[0].VolumeMounts)
+	}
+}
+
+// The gateway scales by its load, and fields of values reach its Pods and its Service.
+func TestPlatformGateway(t *testing.T) {
+	objects := render(t, platform)
+	gateway := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver")
+	pod := gateway.Spec.Template.Spec
+	if gateway.Spec.Replicas != nil || pod.SchedulerName != "other" || len(pod.Containers) != 2 || gateway.Annotations["reload"] != "yes" {
+		t.Errorf("the Deployment is %+v", gateway)
+	}
+	scaler := find[autoscalingv2.HorizontalPodAutoscaler](t, objects, "HorizontalPodAutoscaler", "raygate-apiserver").Spec
+	if scaler.ScaleTargetRef.Name != gateway.Name || *scaler.MinReplicas != 2 || scaler.MaxReplicas != 4 {
+		t.Errorf("the autoscaler is %+v", scaler)
+	}
+	if class := find[corev1.Service](t, objects, "Service", "raygate-apiserver").Spec.LoadBalancerClass; class == nil || *class != "internal" {
+		t.Errorf("loadBalancerClass %v", class)
+	}
+	for _, name := range []string{"raygate-operator", "raygate-apiserver"} {
+		if budget := find[policyv1.PodDisruptionBudget](t, objects, "PodDisruptionBudget", name); budget.Spec.MaxUnavailable.String() != "50%" {
+			t.Errorf("%s: maxUnavailable %s", name, budget.Spec.MaxUnavailable)
+		}
+	}
+	if !has(objects, "ConfigMap", "raygate-more") {
+		t.Error("there is no ConfigMap of extraObjects")
+	}
+}
+
+// Certificates come from the issuer of the values, and the chart then makes none.
+func TestIssuer(t *testing.T) {
+	const values = "{webhooks: {mode: cert-manager}, gateway: {enabled: true, tls: {mode: cert-manager}}"
+	certificates := func(values string) map[string]string {
+		issuers := map[string]string{}
+		for _, o := range render(t, values) {
+			switch o.GetKind() {
+			case "Issuer":
+				issuers[o.GetName()] = ""
+			case "Certificate":
+				issuers[o.GetName()], _, _ = unstructured.NestedString(o.Object, "spec", "issuerRef", "name")
+			}
+		}
+		return issuers
+	}
+	want := map[string]string{"raygate-webhook-cert": "vault", "raygate-apiserver": "vault"}
+	if diff := cmp.Diff(want, certificates(values+", issuerRef: {name: vault, kind: ClusterIssuer}}")); diff != "" {
+		t.Errorf("issuers (-want +got):\n%s", diff)
+	}
+	want = map[string]string{
+		"raygate-selfsigned": "", "raygate-apiserver-selfsigned": "", "raygate-webhook-ca": "raygate-selfsigned",
+		"raygate-webhook-cert": "raygate-webhook-ca", "raygate-apiserver": "raygate-apiserver-selfsigned",
+	}
+	if diff := cmp.Diff(want, certificates(values+"}")); diff != "" {
+		t.Errorf("issuers of the chart (-want +got):\n%s", diff)
 	}
 }
 
@@ -116,7 +213,7 @@ func TestPlatformWebhooks(t *testing.T) {
 func TestPlatformNetworkPolicies(t *testing.T) {
 	objects := render(t, platform)
 	for name, want := range map[string]map[int32]bool{
-		"raygate-operator":  {8080: true, 8082: false, 9443: false},
+		"raygate-operator":  {8080: true, 8082: false, 9444: false},
 		"raygate-apiserver": {8887: true, 8888: true, 9090: true},
 	} {
 		policy := find[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy", name)
@@ -153,6 +250,10 @@ func TestExposedGateway(t *testing.T) {
 		if backend["port"] != want || backend["name"] != "raygate-apiserver" {
 			t.Errorf("%s leads to %v, want the port %d", kind, backend, want)
 		}
+		request, _, _ := unstructured.NestedString(rules[0].(map[string]any), "timeouts", "request")
+		if (request == "0s") != (kind == "HTTPRoute") {
+			t.Errorf("%s has the time limit %q", kind, request)
+		}
 	}
 	if _, err := template(t, "gateway: {enabled: true, httpRoute: {enabled: true}}"); err == nil || !strings.Contains(err.Error(), "parentRefs") {
 		t.Errorf("a route without a Gateway: %v", err)
@@ -183,6 +284,12 @@ func TestMonitoring(t *testing.T) {
 	}
 	if strings.Contains(rules, "raygate-apiserver(-metrics)?") || strings.Contains(rules, "github.com") {
 		t.Error("the PrometheusRule has jobs or links that the values replace")
+	}
+	if monitor := text("ServiceMonitor", "raygate-operator"); !strings.Contains(monitor, "scrapeTimeout: 5s") {
+		t.Errorf("ServiceMonitor:\n%s", monitor)
+	}
+	if strings.Contains(text("Service", "raygate-operator-metrics"), "prometheus.io") {
+		t.Error("the operator is scraped twice")
 	}
 	if !strings.Contains(text("PrometheusRule", "raygate-ray"), `job="ray"`) {
 		t.Error("the alerts about Ray select no job")

@@ -206,6 +206,7 @@ func TestLeftOut(t *testing.T) {
 // Mistakes in values are refused, with what is wrong.
 func TestRefused(t *testing.T) {
 	for values, want := range map[string]string{
+		"podSpec: {tolerations: []}":                                     "its own value",
 		"replica: 2":                                                     "replica",
 		"webhooks: {mode: on}":                                           "mode",
 		"reconcileConcurrency: 0":                                        "reconcileConcurrency",

@@ -23,6 +23,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/config"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
+	"github.com/raygate/raygate/pkg/telemetry"
 )
 
 // Options configure the operator. Create them with NewOptions, add the flags, then call Complete and Validate. Flags override the
@@ -65,6 +66,8 @@ type Options struct {
 	// UseKubernetesProxy connects to dashboards through the API server.
 	UseKubernetesProxy bool
 
+	// Telemetry are the collectors of traces and metrics.
+	Telemetry telemetry.Options
 	// Logs are the destinations, formats and verbosity of the log.
 	Logs LogOptions
 	// Gates are the feature gates.
@@ -129,6 +132,7 @@ func NewOptions() *Options {
 		LeaderElect:            true,
 		ReconcileConcurrency:   32,
 		Logs:                   newLogOptions(),
+		Telemetry:              telemetry.NewOptions(),
 		Gates:                  features.New(),
 		Webhook:                newWebhookOptions(),
 		Devices:                DeviceOptions{Quota: true, QuotaConsistency: relaxed, ExplicitZeroGPU: true},
@@ -178,6 +182,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Devices.addFlags(fs)
 	o.Shard.addFlags(fs)
 	o.Logs.addFlags(fs)
+	o.Telemetry.AddFlags(fs, "How many of a million reconciles are traced.")
 }
 
 // Complete merges flags, file and environment. getenv is os.Getenv. It reports all problems at once, and the options can be
@@ -282,6 +287,7 @@ func (o *Options) Validate() error {
 	if o.Webhooks {
 		errs = append(errs, o.Webhook.validate()...)
 	}
+	errs = append(errs, o.Telemetry.Validate())
 	return errors.Join(append(errs, o.Logs.validate()...)...)
 }
 

@@ -96,6 +96,11 @@ func run(ctx context.Context, o *Options) error {
 	if err := waitForCRDs(ctx, o, crdInterval); err != nil {
 		return err
 	}
+	stopTelemetry, err := startTelemetry(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer stopTelemetry()
 	mgr, err := newManager(o)
 	if err != nil {
 		return err

@@ -42,6 +42,9 @@
 {{- if eq $v.webhooks.mode "self-managed" }}
 - --webhook-self-managed-certs
 {{- end }}
+{{- if ne (int $v.webhooks.port) 9443 }}
+- --webhook-port={{ int $v.webhooks.port }}
+{{- end }}
 {{- if ne $v.webhooks.stage "Enforce" }}
 - --webhook-stage={{ $v.webhooks.stage }}
 {{- end }}
@@ -51,6 +54,9 @@
 {{- end }}
 {{- if $v.deviceAdmission.enabled }}
 - --device-registry={{ $v.deviceAdmission.registry }}
+{{- end }}
+{{- with include "raygate.telemetry.args" (dict "tracing" $v.tracing "export" $v.metrics.export) }}
+{{ . | trim }}
 {{- end }}
 {{- with $v.extraArgs }}
 {{ toYaml . }}

@@ -119,3 +119,27 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 		fmt.Fprintf(b, "| flag | |\n|---|---|\n%s\n\n", strings.Join(rows, "\n"))
 	}
 }
+
+// The version of Ray that users get by default is the one that the tests with real Ray run.
+func TestDefaultRayVersion(t *testing.T) {
+	read := func(file string) string {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join("..", "..", "..", "..", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	tested := strings.TrimSpace(read("hack/ray-image/VERSION"))
+	for file, text := range map[string]string{
+		"docs/cli.md":                    "version of Ray of the new cluster (default " + tested + ")",
+		"docs/support.md":                "| " + tested + " | `make test-ray`",
+		"charts/ray-cluster/values.yaml": "  tag: " + tested + "\n",
+		"apiserver/internal/console/web/pages/submit.js":    "version: '" + tested + "'",
+		"apiserver/internal/console/web/parts/templates.js": "rayVersion = '" + tested + "'",
+	} {
+		if !strings.Contains(read(file), text) {
+			t.Errorf("%s does not contain %q", file, text)
+		}
+	}
+}

@@ -33,6 +33,7 @@ var clusters = define(raygate.ClusterKind, convert.RayCluster, "ready", view[*ra
 		{"TPUs", true, func(rc *rayv1.RayCluster) any { return rc.Status.DesiredTPU.String() }},
 		{"Head Pod", true, func(rc *rayv1.RayCluster) any { return orNone(rc.Status.Head.PodName) }},
 		{"Head Service", true, func(rc *rayv1.RayCluster) any { return orNone(rc.Status.Head.ServiceName) }},
+		{"Queue", true, func(rc *rayv1.RayCluster) any { return queue(rc, rc.Spec.Suspend) }},
 	},
 	summary: func(rc *rayv1.RayCluster) string {
 		return join(clusterState(rc)+", "+workers(&rc.Status)+" workers ready", clusterReason(rc))
@@ -51,6 +52,7 @@ var jobs = define(raygate.JobKind, convert.RayJob, "complete", view[*rayv1.RayJo
 		{"Job ID", true, func(rj *rayv1.RayJob) any { return orNone(rj.Status.JobId) }},
 		{"Failed", true, func(rj *rayv1.RayJob) any { return number(rj.Status.Failed) }},
 		{"Entrypoint", true, func(rj *rayv1.RayJob) any { return short(rj.Spec.Entrypoint) }},
+		{"Queue", true, func(rj *rayv1.RayJob) any { return queue(rj, &rj.Spec.Suspend) }},
 	},
 	summary: func(rj *rayv1.RayJob) string {
 		said := jobState(rj)
@@ -73,6 +75,7 @@ var services = define(raygate.ServiceKind, convert.RayService, "ready", view[*ra
 		{"Pending Cluster", true, func(rs *rayv1.RayService) any { return orNone(rs.Status.PendingServiceStatus.RayClusterName) }},
 		{"Applications", true, func(rs *rayv1.RayService) any { return applications(activeCluster(rs).Applications) }},
 		{"Pending Applications", true, func(rs *rayv1.RayService) any { return applications(rs.Status.PendingServiceStatus.Applications) }},
+		{"Queue", true, func(rs *rayv1.RayService) any { return queue(rs, nil) }},
 	},
 	summary: func(rs *rayv1.RayService) string {
 		said := fmt.Sprintf("%s, %d endpoints", serviceState(rs), rs.Status.NumServeEndpoints)
@@ -215,6 +218,15 @@ func applications(all map[string]rayv1.AppStatus) string {
 		said = append(said, name+"="+all[name].Status)
 	}
 	return orNone(strings.Join(said, ","))
+}
+
+// queue is the queue of Kueue, and whether the object waits in it. suspend is the field by which Kueue makes it wait; nil is false.
+func queue(o convert.Object, suspend *bool) string {
+	name := o.GetLabels()[rayv1.LabelKueueQueue]
+	if name != "" && value(suspend) {
+		return name + " (waits)"
+	}
+	return orNone(name)
 }
 
 func workers(s *rayv1.RayClusterStatus) string {

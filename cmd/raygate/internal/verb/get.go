@@ -54,7 +54,8 @@ func newGet(flags *connect.Flags) *cobra.Command {
 		Long: `Show the named objects, or all objects of a type in a namespace.
 
 Types are rayclusters, rayjobs, rayservices and raycronjobs, also in the singular and
-without "ray", and "all" for all of them.`,
+without "ray", and "all" for all of them. A named object in a queue of Kueue is shown
+with its state there: whether it waits, its position, and the missing quota.`,
 		Example: `  # The clusters of the namespace, with more columns
   raygate get clusters -o wide
 
@@ -153,7 +154,13 @@ func (g *get) named(ctx context.Context, s *session, refs []kind.Ref) error {
 	if len(items) == 0 {
 		return nil
 	}
-	return g.print(s, items, len(refs) == 1)
+	if err := g.print(s, items, len(refs) == 1); err != nil {
+		return err
+	}
+	if g.output.Form == output.Table || g.output.Form == output.Wide {
+		explainQueues(ctx, s, items)
+	}
+	return nil
 }
 
 func (g *get) list(ctx context.Context, s *session, k *kind.Kind) ([]output.Item, error) {

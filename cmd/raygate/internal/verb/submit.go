@@ -85,7 +85,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.Float32Var(&c.GPUs, "entrypoint-gpus", 0, "GPUs reserved for the command")
 	f.Int64Var(&c.Memory, "entrypoint-memory", 0, "memory reserved for the command, in bytes; only with --cluster")
 	f.StringToStringVar(&c.resources, "entrypoint-resources", nil, "custom resources reserved for the command, as NAME=AMOUNT")
-	f.StringVar(&c.RayVersion, "ray-version", "2.52.0", "version of Ray of the new cluster")
+	f.StringVar(&c.RayVersion, "ray-version", "2.60.0", "version of Ray of the new cluster")
 	f.StringVar(&c.Image, "image", "", "image of the new cluster (default rayproject/ray of that version)")
 	f.StringVar(&c.Head.CPU, "head-cpu", "1", "CPU of the head Pod")
 	f.StringVar(&c.Head.Memory, "head-memory", "4Gi", "memory of the head Pod")

@@ -37,7 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 		For(&rayv1.RayCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, ofPods.Handle(), builder.WithPredicates(addressChanged)).
 		WithOptions(reconcile.Limited(o)).
-		Build(r)
+		Build(reconcile.Traced("raycluster-mtls", r))
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		}
 		b = b.Watches(kind, ofChildren.Handle(), opts...)
 	}
-	c, err := b.Build(r)
+	c, err := b.Build(reconcile.Traced("raycluster", r))
 	if err != nil {
 		return err
 	}

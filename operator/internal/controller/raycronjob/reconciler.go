@@ -124,5 +124,5 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 		Named("raycronjob").
 		For(&rayv1.RayCronJob{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WithOptions(reconcile.Limited(o)).
-		Complete(r)
+		Complete(reconcile.Traced("raycronjob", r))
 }

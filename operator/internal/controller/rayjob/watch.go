@@ -60,7 +60,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		})).
 		WatchesRawSource(r.waker.Source()).
 		WithOptions(reconcile.Limited(o)).
-		Build(r)
+		Build(reconcile.Traced("rayjob", r))
 	if err == nil {
 		r.keeper.Watch(c, owned.Handler{Kind: kind})
 	}

@@ -85,7 +85,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.ofSlice)).
 		WatchesRawSource(r.waker.Source()).
 		WithOptions(reconcile.Limited(o)).
-		Build(r)
+		Build(reconcile.Traced("rayservice", r))
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ export function useAgain(error, again) {
   }, [error]);
 }
 
-// useEvery calls run every half a minute as long as on is true: who may not do something now may have got the right since.
+// useEvery calls run every half a minute as long as on is true, for what changes without an event, such as a right or a position in a queue.
 export function useEvery(on, run) {
   const latest = useRef(run);
   latest.current = run;

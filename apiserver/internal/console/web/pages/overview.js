@@ -1,13 +1,16 @@
 // The overview of an object: facts, what diagnose says, conditions, worker groups, labels.
 import {Badge, cls, ErrorBox, html, Spinner, Time} from '../lib/ui.js';
 import {request} from '../lib/api.js';
+import {useEvery} from '../lib/again.js';
 import {useFetched} from '../lib/fetched.js';
 import {applications, kindNamed} from '../lib/kinds.js';
 import {Link, objectPath} from '../lib/router.js';
 
 export function Overview({kind, object, rights}) {
   const meta = object.metadata;
-  const facts = [...kind.facts(object), ['Created', html`<${Time} at=${meta.creationTimestamp} ago=${true} />`],
+  const queue = meta.labels?.['kueue.x-k8s.io/queue-name'];
+  const waits = object.spec?.suspend && kind.plural !== 'services'; // Kueue suspends the clusters of a service
+  const facts = [...kind.facts(object), ...(queue ? [['Queue', waits ? `${queue} (waits)` : queue]] : []), ['Created', html`<${Time} at=${meta.creationTimestamp} ago=${true} />`],
     ...(meta.ownerReferences ?? []).filter((o) => kindNamed(o.kind)).map((o) => ['Belongs to', html`<${Owner} owner=${o} namespace=${meta.namespace} />`])];
   return html`<div class="overview">
     <div class="column">
@@ -34,6 +37,7 @@ function Diagnosis({kind, object}) {
   const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}:diagnose`;
   const {data, error, loading, again} = useFetched((signal) => request('GET', path, {signal}), object.metadata.resourceVersion);
   const findings = data?.findings ?? [];
+  useEvery(findings.some((f) => f.object?.kind === 'Workload'), again); // positions in a queue change without a change of the object
   return html`<section class="card" aria-busy=${loading ? 'true' : 'false'}>
     <h2>Diagnosis</h2>
     <${ErrorBox} error=${error} title="No diagnosis." onRetry=${again} />

@@ -38,7 +38,7 @@ const entrypointHint = {own: "one command with its arguments; several go in one 
 export function Submit({route}) {
   const cluster = route.query.get('cluster') ?? '';
   const [to, setTo] = useState(cluster ? 'cluster' : 'own');
-  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.52.0', image: '', workers: '1', cpu: '1', memory: '2Gi'});
+  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.60.0', image: '', workers: '1', cpu: '1', memory: '2Gi'});
   const [namespace, setNamespace] = useState(form.namespace); // the one that rights and clusters are asked for, once it is typed
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);

@@ -1,6 +1,6 @@
 // Documents to start from. No DOM: its test runs without a browser, and holds each document to the rules.
 
-const rayVersion = '2.52.0';
+const rayVersion = '2.60.0';
 
 // quoted writes a text as YAML in one line.
 export function quoted(text) {
