@@ -199,7 +199,7 @@ def login(
     server is the address as a Client gets it; without one it is that of the environment. The issuer and the client id have to be given for the
     first login at a gateway only. With device the browser may run on any machine. show gets the address of a page and the code to enter there,
     which is empty without device; without show they are printed to standard error. timeout is in seconds. token_store is file, keyring or auto,
-    by default $RAYGATE_TOKEN_STORE or file. Raises RaygateError.
+    by default $RAYGATE_TOKEN_STORE, or that of the last login, or file. Raises RaygateError.
     """
     logins, at = _mine(), _server(server)
     before = logins.load(at)
@@ -207,6 +207,7 @@ def login(
     if not issuer_url or not client_id:
         raise RaygateError(f"this is the first login at {at}: give issuer_url and client_id")
     asked = list(scopes) if scopes else before.scopes if before and before.scopes else SCOPES
+    last = "keyring" if before and before.keyring else "file"
     show = show or _print
     deadline = time.monotonic() + timeout
     try:
@@ -214,7 +215,7 @@ def login(
             got = provider.device(show, deadline) if device else provider.browser(lambda url: show(url, ""), deadline)
     except TimeoutError:
         raise TokenError(f"nobody logged in within {timeout:g} seconds") from None
-    _save(logins, at, Login(issuer_url, client_id, asked).having(got), token_store or os.environ.get(TOKEN_STORE) or "file")
+    _save(logins, at, Login(issuer_url, client_id, asked).having(got), token_store or os.environ.get(TOKEN_STORE) or last)
     return got.name
 
 

@@ -20,6 +20,7 @@ type loginCommand struct {
 	flags            *connect.Flags
 	issuer, clientID string
 	scopes           []string
+	tokenStore       string
 	device           bool
 	timeout          time.Duration
 }
@@ -37,7 +38,8 @@ login for this gateway and renew it; a token is never sent to another gateway.
 
 The provider and the client are named once. They are kept with the login, in a file that
 only you can read: raygate/login.json in your folder for configuration, or
-$RAYGATE_LOGIN_FILE.`,
+$RAYGATE_LOGIN_FILE. With --token-store=keyring the tokens are in the keyring of the system
+instead. The Python client reads both.`,
 		Example: `  raygate login --server ray.example.com --issuer-url https://login.example.com --client-id raygate
   raygate login --device`,
 		Args: cobra.NoArgs,
@@ -47,6 +49,7 @@ $RAYGATE_LOGIN_FILE.`,
 	fs.StringVar(&c.issuer, "issuer-url", "", "address of the identity provider (default that of the last login at this gateway)")
 	fs.StringVar(&c.clientID, "client-id", "", "name of a public client in the identity provider (default that of the last login at this gateway)")
 	fs.StringSliceVar(&c.scopes, "scopes", nil, "scopes to ask for (default those of the last login, or openid,email,profile,offline_access)")
+	fs.StringVar(&c.tokenStore, "token-store", "", "where to keep the tokens: file, keyring, or auto, the keyring if it can be used (default $"+login.EnvTokenStore+", or that of the last login, or file)")
 	fs.BoolVar(&c.device, "device", false, "log in by a code, in a browser on any machine")
 	fs.DurationVar(&c.timeout, "timeout", 5*time.Minute, "how long to wait for the login")
 	return cmd
@@ -84,7 +87,7 @@ func (c *loginCommand) run(cmd *cobra.Command) error {
 		err = fmt.Errorf("nobody logged in within %s", c.timeout)
 	}
 	if err == nil {
-		err = store.Save(server, l)
+		err = store.Add(server, l, cmp.Or(c.tokenStore, c.flags.Getenv(login.EnvTokenStore), before.TokenStore()))
 	}
 	if err != nil {
 		return printed(cmd, err)
