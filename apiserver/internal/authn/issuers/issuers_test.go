@@ -39,7 +39,7 @@ func start(t *testing.T, p *oidcprovider.Provider) (*Issuers, authn.Identifier) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, i.Ready), nil), authn.NewProven())
+	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, i.Ready, nil), nil), authn.NewProven())
 }
 
 func (i *Issuers) await(t *testing.T) {
