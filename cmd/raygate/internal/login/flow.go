@@ -105,7 +105,10 @@ func (l *Login) Device(ctx context.Context, show func(url, code string)) error {
 	}
 	show(cmp.Or(answer.VerificationURIComplete, answer.VerificationURI), answer.UserCode)
 	token, err := p.DeviceAccessToken(ctx, answer)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return errors.New("nobody entered the code before it expired: log in again")
+	case err != nil:
 		return fmt.Errorf("waiting for the login: %w", withoutBody(err))
 	}
 	return l.take(ctx, p, token, "")
