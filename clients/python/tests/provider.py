@@ -78,7 +78,7 @@ def test_device():
 
 def test_refused_renewal_does_not_leak():
     store = logins.Store(FILE)
-    store.save(GATEWAY, logins.Login(ISSUER, "raygate", [], refresh_token="secret"))
+    store.save(GATEWAY, logins.Login(ISSUER, "raygate", refresh_token="secret"))
     with pytest.raises(tokens.TokenError, match="renewing the login") as failed:
         store.current(GATEWAY)
     assert "secret" not in str(failed.value)

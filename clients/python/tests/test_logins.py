@@ -31,7 +31,8 @@ def test_file_is_private_and_keeps_other_logins(file):
     store = logins.Store(file)
     assert store.load(GATEWAY) is None
     store.save(GATEWAY, login())
-    store.save("other", login(client_id="other"))
+    store.save("other", login(client_id="other", client_secret="secret-client"))
+    assert store.load("other").client_secret == "secret-client" and "secret" not in repr(store.load("other"))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     store.save("other", None)
     assert store.load("other") is None and store.current(GATEWAY).id_token == "secret-id"

@@ -38,6 +38,8 @@ class Login:
     issuer: str
     client_id: str
     scopes: list[str] = field(default_factory=list)
+    client_secret: str = field(default="", repr=False)
+    """For providers that demand one of programs on the machines of users, where it is no secret; mostly empty."""
     id_token: str = field(default="", repr=False)
     expiry: float = 0.0
     """When the ID token ends, in seconds since 1970."""
@@ -51,8 +53,12 @@ class Login:
             return self
         if not self.refresh_token:
             raise TokenError("the login has ended: run raygate login, or raygate.login()")
-        with oidc.Provider(self.issuer, self.client_id, self.scopes) as provider:
+        with self.provider() as provider:
             return self.having(provider.renew(self.refresh_token))
+
+    def provider(self) -> oidc.Provider:
+        """Return the identity provider."""
+        return oidc.Provider(self.issuer, self.client_id, self.client_secret, self.scopes)
 
     def having(self, got: oidc.Tokens) -> Login:
         """Return the login with other tokens."""
@@ -75,6 +81,7 @@ class Store:
             return Login(
                 issuer=str(entry["issuer"]),
                 client_id=str(entry["clientID"]),
+                client_secret=str(entry.get("clientSecret") or ""),
                 scopes=[str(scope) for scope in entry.get("scopes") or []],
                 id_token=str(entry.get("idToken") or ""),
                 expiry=datetime.fromisoformat(ends.replace("Z", "+00:00")).timestamp() if ends else 0.0,
@@ -96,6 +103,8 @@ class Store:
         if login is not None:
             ends = datetime.fromtimestamp(int(login.expiry), timezone.utc).isoformat().replace("+00:00", "Z")
             entry = {"issuer": login.issuer, "clientID": login.client_id, "scopes": login.scopes, "expiry": ends}
+            if login.client_secret:
+                entry["clientSecret"] = login.client_secret
             if login.keyring:
                 entry["keyring"] = login.keyring
             else:
@@ -188,8 +197,10 @@ def login(
     *,
     issuer_url: Optional[str] = None,
     client_id: Optional[str] = None,
+    client_secret: Optional[str] = None,
     scopes: Optional[Sequence[str]] = None,
     device: bool = False,
+    redirect_port: int = 0,
     timeout: float = 300.0,
     show: Optional[Callable[[str, str], None]] = None,
     token_store: Optional[str] = None,
@@ -197,25 +208,27 @@ def login(
     """Log in at a gateway with an identity provider, as `raygate login` does, and return who has logged in. Clients then use the login.
 
     server is the address as a Client gets it; without one it is that of the environment. The issuer and the client id have to be given for the
-    first login at a gateway only. With device the browser may run on any machine. show gets the address of a page and the code to enter there,
-    which is empty without device; without show they are printed to standard error. timeout is in seconds. token_store is file, keyring or auto,
+    first login at a gateway only, and so has the client secret, which few providers demand. With device the browser may run on any machine;
+    else it returns to redirect_port of 127.0.0.1, a free one by default. show gets the address of a page and the code to enter there, which is
+    empty without device; without show they are printed to standard error. timeout is in seconds. token_store is file, keyring or auto,
     by default $RAYGATE_TOKEN_STORE, or that of the last login, or file. Raises RaygateError.
     """
     logins, at = _mine(), _server(server)
     before = logins.load(at)
-    issuer_url, client_id = issuer_url or (before.issuer if before else ""), client_id or (before.client_id if before else "")
-    if not issuer_url or not client_id:
+    wanted = before or Login("", "", SCOPES)
+    if (issuer_url or wanted.issuer, client_id or wanted.client_id) != (wanted.issuer, wanted.client_id):
+        wanted = Login(issuer_url or wanted.issuer, client_id or wanted.client_id, wanted.scopes)
+    if not wanted.issuer or not wanted.client_id:
         raise RaygateError(f"this is the first login at {at}: give issuer_url and client_id")
-    asked = list(scopes) if scopes else before.scopes if before and before.scopes else SCOPES
-    last = "keyring" if before and before.keyring else "file"
+    wanted = replace(wanted, client_secret=client_secret or wanted.client_secret, scopes=list(scopes or wanted.scopes or SCOPES), keyring="", refresh_token="")
     show = show or _print
     deadline = time.monotonic() + timeout
     try:
-        with oidc.Provider(issuer_url, client_id, asked) as provider:
-            got = provider.device(show, deadline) if device else provider.browser(lambda url: show(url, ""), deadline)
+        with wanted.provider() as provider:
+            got = provider.device(show, deadline) if device else provider.browser(redirect_port, lambda url: show(url, ""), deadline)
     except TimeoutError:
         raise TokenError(f"nobody logged in within {timeout:g} seconds") from None
-    _save(logins, at, Login(issuer_url, client_id, asked).having(got), token_store or os.environ.get(TOKEN_STORE) or last)
+    _save(logins, at, wanted.having(got), token_store or os.environ.get(TOKEN_STORE) or ("keyring" if before and before.keyring else "file"))
     return got.name
 
 

@@ -48,8 +48,9 @@ class _Refused(TokenError):
 class Provider:
     """An identity provider, for one of its clients. Use it as a context manager. The errors of its methods are TokenErrors, which never have a token."""
 
-    def __init__(self, issuer: str, client_id: str, scopes: list[str]) -> None:
+    def __init__(self, issuer: str, client_id: str, client_secret: str, scopes: list[str]) -> None:
         self._issuer, self._client_id, self._scopes = issuer, client_id, scopes
+        self._client = {"client_id": client_id, **({"client_secret": client_secret} if client_secret else {})}
         self._http = httpx.Client(timeout=_TIMEOUT)
         self._found: dict[str, Any] = {}
 
@@ -64,14 +65,16 @@ class Provider:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def browser(self, show: Callable[[str], None], deadline: float) -> Tokens:
-        """Log in by the page of the provider, which show gets, until the time.monotonic() of deadline. The browser has to run on this machine."""
+    def browser(self, port: int, show: Callable[[str], None], deadline: float) -> Tokens:
+        """Log in by the page of the provider, which show gets, until the time.monotonic() of deadline. The browser has to run on this machine: the
+        page leads back to it, at the port; 0 chooses a free one."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
-        with _Callback(state) as back:
+        with _Callback(state, port) as back:
             challenge = _base64url(hashlib.sha256(verifier.encode()).digest())
             asked = {
                 "response_type": "code", "client_id": self._client_id, "redirect_uri": back.url, "scope": " ".join(self._scopes),
                 "state": state, "nonce": nonce, "code_challenge": challenge, "code_challenge_method": "S256",
+                "access_type": "offline",  # for which Google gives a token for the renewal, and all others for the scope offline_access
             }  # fmt: skip
             page = self._endpoint("authorization_endpoint")
             show(f"{page}{'&' if urlsplit(page).query else '?'}{urlencode(asked)}")
@@ -131,7 +134,7 @@ class Provider:
 
     def _post(self, doing: str, endpoint: str, **form: str) -> dict[str, Any]:
         try:
-            response = self._http.post(self._endpoint(endpoint), data={"client_id": self._client_id, **form}, headers={"Accept": "application/json"})
+            response = self._http.post(self._endpoint(endpoint), data={**self._client, **form}, headers={"Accept": "application/json"})
         except httpx.HTTPError as error:
             raise TokenError(f"{doing}: {error}") from error
         try:
@@ -168,7 +171,7 @@ class Provider:
 class _Callback:
     """A server on this machine that gets the answer of the provider. It ignores requests that do not belong to this login."""
 
-    def __init__(self, state: str) -> None:
+    def __init__(self, state: str, port: int) -> None:
         answers: queue.SimpleQueue[dict[str, str]] = queue.SimpleQueue()
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -191,7 +194,10 @@ class _Callback:
                 """Keep the code out of logs."""
 
         self._answers = answers
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        try:
+            self._server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        except OSError as error:
+            raise TokenError(f"waiting for the browser: {error}") from error
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/callback"
 
     def __enter__(self) -> _Callback:

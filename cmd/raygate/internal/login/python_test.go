@@ -26,7 +26,7 @@ func TestPythonClientSharesLogins(t *testing.T) {
 	}
 	run("not command_line") // first: only the last token for a renewal is good
 	store, l := &Store{file}, newLogin(p)
-	if err := l.Browser(trusting(t, p), open(t, p, same)); err != nil {
+	if err := l.Browser(trusting(t, p), 0, open(t, p, same)); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Save("of-the-command-line", l); err != nil {

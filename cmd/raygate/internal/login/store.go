@@ -15,11 +15,16 @@ import (
 // EnvFile names the file of a Store, in place of raygate/login.json below the user's folder for configuration.
 const EnvFile = "RAYGATE_LOGIN_FILE"
 
+// EnvClientSecret has the client secret of a new login, if the provider demands one.
+const EnvClientSecret = "RAYGATE_CLIENT_SECRET"
+
 // Login is a login at one gateway. It has secrets and is never printed.
 type Login struct {
 	// Issuer and ClientID are the identity provider and the client in it.
 	Issuer   string `json:"issuer"`
 	ClientID string `json:"clientID"`
+	// ClientSecret is for providers that demand one of programs on the machines of users, where it is no secret; mostly empty.
+	ClientSecret string `json:"clientSecret,omitempty"`
 	// Scopes are those of the tokens.
 	Scopes []string `json:"scopes,omitempty"`
 	// IDToken is sent to the gateway. It is valid until Expiry.
