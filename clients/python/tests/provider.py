@@ -19,7 +19,7 @@ OF_THE_COMMAND_LINE = "of-the-command-line"
 
 
 def browser(change=lambda url: url):
-    """What opens a page as a browser does, after changing its address."""
+    """A function that opens a page as a browser does, after changing its address."""
 
     def show(url, code):
         assert not code

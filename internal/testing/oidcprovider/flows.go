@@ -57,7 +57,7 @@ func (f *flows) serve(p *Provider, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+url.Values{"code": {code}, "state": {r.FormValue("state")}}.Encode(), http.StatusFound)
 	case "/device":
 		p.answer(w, map[string]any{"device_code": "device", "user_code": "ABCD", "verification_uri": p.URL + "/enter", "expires_in": 60, "interval": 1})
-	case "/enter": // who opens the page enters the code
+	case "/enter": // opening the page enters the code
 		f.approved = true
 	case "/token":
 		f.token(p, w, r)

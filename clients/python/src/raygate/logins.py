@@ -25,7 +25,7 @@ FILE = "RAYGATE_LOGIN_FILE"
 TOKEN_STORE = "RAYGATE_TOKEN_STORE"
 """The variable that says where tokens are kept: file (the default), keyring, or auto."""
 SCOPES = ["openid", "email", "profile", "offline_access"]
-"""What to ask for. offline_access asks for a token to renew the others."""
+"""The default scopes. offline_access asks for a token to renew the others."""
 
 _EARLY = 60.0  # seconds before its end that a token is renewed
 _SERVICE = "raygate"  # of the entries in the keyring
@@ -42,7 +42,7 @@ class Login:
     """For providers that demand one of programs on the machines of users, where it is no secret; mostly empty."""
     id_token: str = field(default="", repr=False)
     expiry: float = 0.0
-    """When the ID token ends, in seconds since 1970."""
+    """The end of the ID token, in seconds since 1970."""
     refresh_token: str = field(default="", repr=False)
     keyring: str = ""
     """The entry in the keyring of the system that has the tokens; empty if they are in the file."""

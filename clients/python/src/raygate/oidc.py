@@ -30,11 +30,11 @@ class Tokens:
 
     id_token: str = field(repr=False)
     expiry: float
-    """When the ID token ends, in seconds since 1970."""
+    """The end of the ID token, in seconds since 1970."""
     refresh_token: str = field(repr=False)
     """Renews the ID token; empty if the provider gave none."""
     name: str
-    """Who has logged in: the address or name in the token, else its subject."""
+    """The person: the address or name in the token, else its subject."""
 
 
 class _Refused(TokenError):
