@@ -108,7 +108,7 @@ func loginGateway(t *testing.T, provider *oidcprovider.Provider) (url, grpc, aut
 		t.Fatal(err)
 	}
 	flags, authority := raycli.Certificate(t)
-	url, grpc = raycli.StartGatewayWith(t, kubeconfig, append(flags, "--authentication=impersonate", "--authentication-config="+file)...)
+	url, grpc = raycli.StartGatewayWith(t, kubeconfig, append(flags, "--authentication=impersonate", "--authentication-config="+file, "--token-audiences=raygate", "--v=6")...)
 	return url, grpc, authority
 }
 
@@ -191,7 +191,8 @@ with raygate.Client(namespace=sys.argv[1]) as client:
         print("refused elsewhere")
 `
 
-// Somebody without a kubeconfig logs in once, and then every program has the rights of their group. No token is anywhere but in their login.
+// Somebody without a kubeconfig logs in once, and then every program has the rights of their group. A program in a Pod has the rights of its
+// ServiceAccount. No token is anywhere but where it is kept.
 func TestLogin(t *testing.T) {
 	ns, provider := namespace(t), oidcprovider.New(t)
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
@@ -205,12 +206,7 @@ func TestLogin(t *testing.T) {
 	if out := ada.raygate(t, 0, "login", "--device", "--issuer-url", provider.URL, "--client-id", "raygate"); !strings.Contains(out, "as ada@example.com") {
 		t.Errorf("logged in: %s", out)
 	}
-	eventually(t, "rights of the group", func(context.Context) error {
-		if out, err := ada.try(t, programs.Binary("raygate"), "get", "clusters", "-n", ns); err != nil || !strings.Contains(out, "demo") {
-			return fmt.Errorf("%w: %s", err, out)
-		}
-		return nil
-	})
+	ada.sees(t, "demo", programs.Binary("raygate"), "get", "clusters", "-n", ns)
 	ada.raygate(t, 1, "get", "clusters", "-n", "default")
 	ada.endToken(t)
 	if out := ada.raygate(t, 0, "submit", "-n", ns, "--name", "good", "--", "echo", "hello ada"); !strings.Contains(out, "hello ada") {
@@ -231,13 +227,7 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("kubectl", func(t *testing.T) {
 		tool, kubeconfig := programs.Binary("k8s/kubectl"), ada.kubeconfig(t)
-		eventually(t, "the API server has read its configuration again", func(context.Context) error {
-			out, err := ada.try(t, tool, "--kubeconfig", kubeconfig, "get", "rayclusters", "-n", ns)
-			if err == nil && !strings.Contains(out, "demo") {
-				err = errors.New(out)
-			}
-			return err
-		})
+		ada.sees(t, "demo", tool, "--kubeconfig", kubeconfig, "get", "rayclusters", "-n", ns) // once the API server has read its configuration again
 		if out := ada.runs(t, 1, false, tool, "--kubeconfig", kubeconfig, "get", "rayclusters", "-n", "default"); !strings.Contains(out, "ada@example.com") {
 			t.Errorf("refused with: %s", out)
 		}
@@ -251,23 +241,46 @@ func TestLogin(t *testing.T) {
 	}
 	ben.raygate(t, 0, "logout")
 	ben.raygate(t, 1, "get", "clusters", "-n", ns)
-	noTokens(t, provider.Issued(), ada, ben)
+	robot, token := newRobot(t, ns, url, grpc, authority)
+	robot.sees(t, "demo", programs.Binary("raygate"), "get", "clusters", "-n", ns)
+	robot.raygate(t, 1, "get", "clusters", "-n", "default")
+	noTokens(t, append(provider.Issued(), token), ada, ben, robot)
 }
 
-// try runs a program, and returns the error in place of failing the test.
-func (p *person) try(t *testing.T, program string, args ...string) (string, error) {
+// newRobot returns a program that has the rights of the group ml, with the token that its Pod would mount.
+func newRobot(t *testing.T, ns, url, grpc, authority string) (robot *person, token string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = p.env
-	out, err := cmd.CombinedOutput()
-	p.said.Write(out)
-	return string(out), err
+	kubectl(t, nil, "create", "serviceaccount", "robot", "--namespace="+ns)
+	kubectl(t, nil, "create", "rolebinding", "robot", "--namespace="+ns, "--role=ml", "--serviceaccount="+ns+":robot")
+	token = strings.TrimSpace(kubectl(t, nil, "create", "token", "robot", "--namespace="+ns, "--audience=raygate"))
+	robot = newPerson(t, oidcprovider.New(t), url, grpc, authority)
+	file := filepath.Join(robot.store(), "token")
+	if err := errors.Join(os.MkdirAll(robot.store(), 0o700), os.WriteFile(file, []byte(token), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	robot.env = append(robot.env, "RAYGATE_TOKEN_FILE="+file)
+	return robot, token
+}
+
+// sees runs a program until it shows a text: rights and configurations take effect after a while.
+func (p *person) sees(t *testing.T, text, program string, args ...string) {
+	t.Helper()
+	eventually(t, "the output has "+text, func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = p.env
+		out, err := cmd.CombinedOutput()
+		p.said.Write(out)
+		if err != nil || !strings.Contains(string(out), text) {
+			return fmt.Errorf("%s %v: %v: %s", program, args, err, out) //nolint:errorlint // for people
+		}
+		return nil
+	})
 }
 
 // noTokens looks for tokens in all that people read, and in all files of the test, the product and the control plane but their logins.
 func noTokens(t *testing.T, tokens []string, people ...*person) {
 	t.Helper()
-	if len(tokens) < 8 { // two logins and two renewals, two tokens each
+	if len(tokens) < 9 { // two logins and two renewals, two tokens each, and the robot's
 		t.Errorf("only %d tokens were given", len(tokens))
 	}
 	has := func(text []byte) bool {
@@ -278,7 +291,7 @@ func noTokens(t *testing.T, tokens []string, people ...*person) {
 		if has(p.said.Bytes()) {
 			t.Error("a token is in the output of a program")
 		}
-		stores = append(stores, filepath.Join(p.store(), "login.json"))
+		stores = append(stores, p.store())
 	}
 	files, kept := 0, 0
 	for _, root := range []string{filepath.Dir(t.TempDir()), filepath.Dir(product.gateway.Log), product.env.Dir} {
@@ -290,7 +303,7 @@ func noTokens(t *testing.T, tokens []string, people ...*person) {
 			text, err := os.ReadFile(path)
 			switch {
 			case err != nil || !has(text):
-			case slices.Contains(stores, path):
+			case slices.Contains(stores, filepath.Dir(path)):
 				kept++
 			default:
 				t.Errorf("a token is in %s", path)
@@ -301,8 +314,8 @@ func noTokens(t *testing.T, tokens []string, people ...*person) {
 			t.Error(err)
 		}
 	}
-	if kept != 1 {
-		t.Errorf("tokens are in %d logins, want 1: the others have logged out", kept)
+	if kept != 2 {
+		t.Errorf("tokens are in %d stores, want 2: one of the three has logged out", kept)
 	}
 	t.Logf("looked for %d tokens in %d files", len(tokens), files)
 }
