@@ -44,7 +44,9 @@ require (
 
 require (
 	github.com/coreos/go-oidc v2.5.0+incompatible // indirect
+	github.com/danieljoos/wincred v1.2.3 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
+	github.com/godbus/dbus/v5 v5.2.2 // indirect
 	github.com/liggitt/tabwriter v0.0.0-20181228230101-89fcab3d43de // indirect
 	github.com/pquerna/cachecontrol v0.1.0 // indirect
 	golang.org/x/crypto v0.57.0 // indirect
@@ -55,6 +57,7 @@ require (
 	go.opentelemetry.io/contrib/bridges/prometheus v0.69.0
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc v1.44.0
 	go.opentelemetry.io/otel/sdk/metric v1.46.0
+	github.com/zalando/go-keyring v0.2.8
 	gopkg.in/go-jose/go-jose.v2 v2.6.3
 	sigs.k8s.io/gateway-api v1.6.3
 )

@@ -49,6 +49,9 @@ type Options struct {
 	Own bool
 	// AuditPolicy is the path of an audit policy, by which the API server writes Dir/logs/audit.log; empty means that it writes none.
 	AuditPolicy string
+	// AuthenticationConfig is the path of an AuthenticationConfiguration with identity providers that the API server trusts. The file is read again
+	// when it changes. Empty means that there are none.
+	AuthenticationConfig string
 }
 
 // CRDs name a set of CustomResourceDefinitions.
@@ -204,6 +207,9 @@ func (o Options) flags() []string {
 	out := []string{"--nodes", strconv.Itoa(nodes)}
 	if o.AuditPolicy != "" {
 		out = append(out, "--audit-policy="+o.AuditPolicy)
+	}
+	if o.AuthenticationConfig != "" {
+		out = append(out, "--authentication-config="+o.AuthenticationConfig)
 	}
 	if len(without) > 0 {
 		out = append(out, "--without="+strings.Join(without, ","))

@@ -45,6 +45,8 @@ var product struct {
 	jobs     raygatev2.JobServiceClient
 	// token is that of the user who calls the gateway, and may do everything.
 	token string
+	// authentication is the file with the identity providers that the API server trusts, none until a test writes them.
+	authentication string
 	// audit sees what the programs ask of the API server.
 	audit *audit
 }
@@ -73,7 +75,16 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	env, stop, err := controlplane.StartForMain(controlplane.Options{Own: true})
+	logs, err := os.MkdirTemp("", "raygate-e2e-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(logs)
+	product.authentication = filepath.Join(logs, "authentication.yaml")
+	if err := os.WriteFile(product.authentication, []byte(noIssuers), 0o600); err != nil {
+		return 0, err
+	}
+	env, stop, err := controlplane.StartForMain(controlplane.Options{Own: true, AuthenticationConfig: product.authentication})
 	if err != nil {
 		return 0, err
 	}
@@ -92,11 +103,6 @@ func run(m *testing.M) (int, error) {
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	product.rest, product.grpc = "http://"+at(3), at(2)
 
-	logs, err := os.MkdirTemp("", "raygate-e2e-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(logs)
 	// Operator and gateway have the rights of the manifests and no others.
 	product.token, product.audit = env.Config.BearerToken, newAudit()
 	if err := installRights(env.Kubeconfig); err != nil {

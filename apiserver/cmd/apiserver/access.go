@@ -35,12 +35,12 @@ func newAccess(ctx context.Context, o *Options, c *clients, certificates *certif
 		a.identifier, a.authorizer = authn.NewAnyone(), authz.AllowAll{}
 	case authn.Impersonate:
 		a.identifier = proven(o, certificates)
-		if o.issuers != nil {
-			known, err := issuers.New(ctx, o.issuers)
-			if err != nil {
-				return nil, err
-			}
-			a.identifier = authn.NewEither(authn.NewTokens(authn.ReviewJWT(known, known.Ready), nil), a.identifier)
+		review, err := impersonated(ctx, o, c)
+		if err != nil {
+			return nil, err
+		}
+		if review != nil {
+			a.identifier = authn.NewEither(authn.NewTokens(review, nil), a.identifier)
 		}
 		a.addReviews(c.authorization)
 	default:
@@ -54,6 +54,25 @@ func newAccess(ctx context.Context, o *Options, c *clients, certificates *certif
 		a.addV1(o, c)
 	}
 	return a, nil
+}
+
+// impersonated identifies callers of the mode impersonate by their tokens; nil if there are only certificates.
+func impersonated(ctx context.Context, o *Options, c *clients) (authn.SelfReview, error) {
+	var review authn.SelfReview
+	if len(o.TokenAudiences) > 0 {
+		review = authn.ReviewAccounts(func(ctx context.Context, review *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
+			answer := &authenticationv1.TokenReview{}
+			return answer, c.ownAuthentication.Post().Resource("tokenreviews").Body(review).Do(ctx).Into(answer)
+		}, o.TokenAudiences)
+	}
+	if o.issuers == nil {
+		return review, nil
+	}
+	known, err := issuers.New(ctx, o.issuers)
+	if err != nil {
+		return nil, err
+	}
+	return authn.ReviewJWT(known, known.Ready, review), nil
 }
 
 // addReviews authorizes callers by the access reviews of the API server.

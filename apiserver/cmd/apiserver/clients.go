@@ -21,6 +21,7 @@ type clients struct {
 	config, ownConfig             *rest.Config
 	core, ownCore                 *rest.RESTClient
 	authentication, authorization *rest.RESTClient
+	ownAuthentication             *rest.RESTClient
 	ray, ownRay                   *rest.RESTClient
 	configMaps, ownConfigMaps     *rest.RESTClient
 }
@@ -41,6 +42,7 @@ func newClients(config *rest.Config, mode authn.Mode) (*clients, error) {
 		{&c.core, c.config, builtin, corev1.SchemeGroupVersion},
 		{&c.ownCore, c.ownConfig, builtin, corev1.SchemeGroupVersion},
 		{&c.authentication, c.config, builtin, authenticationv1.SchemeGroupVersion},
+		{&c.ownAuthentication, c.ownConfig, builtin, authenticationv1.SchemeGroupVersion},
 		{&c.authorization, c.config, builtin, authorizationv1.SchemeGroupVersion},
 		{&c.ray, c.config, ray, rayv1.GroupVersion},
 		{&c.ownRay, c.ownConfig, ray, rayv1.GroupVersion},

@@ -34,6 +34,7 @@ type Options struct {
 	InsecureAllowRemoteNone bool
 	ClientCAFile            string
 	AuthenticationConfig    string
+	TokenAudiences          []string
 	RequestHeader           RequestHeader
 	Namespaces              []string
 	V1                      V1Options
@@ -114,6 +115,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs for client certificates; changes are reloaded. With --authentication=impersonate, the certificate names the caller (common name: user, organizations: groups). With passthrough, connections without such a certificate are refused.")
 	fs.StringVar(&o.AuthenticationConfig, "authentication-config", o.AuthenticationConfig, "AuthenticationConfiguration of Kubernetes with the issuers whose tokens name callers (OpenID Connect), for --authentication=impersonate. It may be the file of kube-apiserver. Users and groups that begin with system: are refused.")
+	fs.StringSliceVar(&o.TokenAudiences, "token-audiences", o.TokenAudiences, "Audiences of ServiceAccount tokens that name callers, as in raygate, for --authentication=impersonate. Pods get such a token by a projected volume. It is of no use at the API server.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, for example https://example.org or https://*.example.org. * allows all sites if callers need a token. If callers need none (--authentication=none or impersonate, --v1-authentication=none), * allows only pages of this machine, and only on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
@@ -229,8 +231,8 @@ func (o *Options) validateAuthentication(check func(wrong bool, format string, a
 	case authn.Passthrough:
 	case authn.Impersonate:
 		impersonate = true
-		check(o.AuthenticationConfig == "" && (o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == ""),
-			"--authentication=impersonate needs --authentication-config, or --tls-cert-file with --client-ca-file or --requestheader-client-ca-file")
+		check(o.AuthenticationConfig == "" && len(o.TokenAudiences) == 0 && (o.TLSCertFile == "" || o.ClientCAFile+o.RequestHeader.ClientCAFile == ""),
+			"--authentication=impersonate needs --authentication-config, --token-audiences, or --tls-cert-file with --client-ca-file or --requestheader-client-ca-file")
 	case authn.None:
 		o.checkLocal(check, "--authentication=none anyone who connects has all rights of this process")
 	default:
@@ -240,6 +242,7 @@ func (o *Options) validateAuthentication(check func(wrong bool, format string, a
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	check(o.AuthenticationConfig != "" && !impersonate, "--authentication-config is for --authentication=impersonate")
+	check(len(o.TokenAudiences) > 0 && !impersonate, "--token-audiences is for --authentication=impersonate: with passthrough, Kubernetes decides about audiences")
 }
 
 // maxVerbosity is up to where client-go logs no headers and bodies.

@@ -42,6 +42,8 @@ func TestValidate(t *testing.T) {
 		"impersonate":                 {append([]string{"--authentication=impersonate", "--client-ca-file=ca"}, tls...), ""},
 		"impersonate by proxy":        {append([]string{"--authentication=impersonate", "--requestheader-client-ca-file=ca"}, tls...), ""},
 		"impersonate by tokens":       {[]string{"--authentication=impersonate", "--authentication-config=x"}, ""},
+		"impersonate by audiences":    {[]string{"--authentication=impersonate", "--token-audiences=raygate"}, ""},
+		"audiences, but passthrough":  {[]string{"--token-audiences=raygate"}, "--token-audiences"},
 		"tokens, but passthrough":     {[]string{"--authentication-config=x"}, "--authentication-config"},
 		"proxy, but passthrough":      {append([]string{"--requestheader-client-ca-file=ca"}, tls...), "--authentication=impersonate"},
 		"client CA without TLS":       {[]string{"--client-ca-file=ca"}, "need --tls-cert-file"},

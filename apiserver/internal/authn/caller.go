@@ -32,8 +32,8 @@ var (
 	ErrBadSecret = errors.New("the Authorization header is not the token of this gateway's --v1-token-file")
 	// ErrNoIdentity reports that neither a client certificate nor a trusted proxy names the caller.
 	ErrNoIdentity = errors.New("connect with a client certificate, or through a proxy, that this gateway trusts")
-	// ErrNoLogin reports a request without a token or a client certificate to a gateway that trusts identity providers.
-	ErrNoLogin = errors.New("send a token of an identity provider that this gateway trusts as \"Authorization: Bearer TOKEN\", or connect with a client certificate")
+	// ErrNoLogin reports a request without a token or a client certificate to a gateway that accepts both.
+	ErrNoLogin = errors.New("send a token that this gateway trusts, of an identity provider or a ServiceAccount, as \"Authorization: Bearer TOKEN\", or connect with a client certificate")
 	// ErrPrivileged reports a caller in system:masters, which bypasses RBAC: if its members were impersonated, every accepted certificate could own the
 	// cluster.
 	ErrPrivileged = errors.New("members of system:masters are not impersonated: use an identity with RBAC rights")

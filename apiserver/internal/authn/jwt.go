@@ -16,13 +16,15 @@ import (
 // systemPrefix begins the names of users and groups that Kubernetes itself gives out.
 const systemPrefix = "system:"
 
-// ReviewJWT returns a SelfReview that verifies the caller's token itself instead of asking the API server. Tokens that no issuer in a knows, and
-// those of users and groups that Kubernetes itself gives out, are unauthorized. ready returns an error while the keys of the issuers are
-// unknown; then so is the answer.
-func ReviewJWT(a authenticator.Token, ready func() error) SelfReview {
+// ReviewJWT returns a SelfReview that verifies the caller's token itself instead of asking the API server. Tokens of users and groups that Kubernetes
+// itself gives out are unauthorized. Tokens that no issuer in a knows are for others; a nil others refuses them. ready returns an error while the
+// keys of the issuers are unknown; then so is the answer.
+func ReviewJWT(a authenticator.Token, ready func() error, others SelfReview) SelfReview {
 	return func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
 		answer, ok, err := a.AuthenticateToken(ctx, CallerFrom(ctx).token)
 		switch {
+		case err == nil && !ok && others != nil:
+			return others(ctx)
 		case err != nil || !ok:
 			if away := ready(); away != nil {
 				return nil, apierrors.NewServiceUnavailable("the identity provider does not answer: " + away.Error())

@@ -102,6 +102,8 @@ def test_environment(tmp_path, monkeypatch):
     write(tmp_path / "token", "rotated")
     made = config.from_environment({"RAYGATE_GRPC": "gateway", "RAYGATE_TOKEN_FILE": str(tmp_path / "token"), "RAYGATE_NAMESPACE": "team"})
     assert (made.grpc, made.token(), made.namespace) == ("gateway", "rotated", "team")
+    os.replace(write(tmp_path / "next", "again"), tmp_path / "token")  # as the kubelet renews a projected token
+    assert made.token() == "again"
     with pytest.raises(raygate.RaygateError, match="both set"):
         config.from_environment({"RAYGATE_TOKEN": "a", "RAYGATE_TOKEN_FILE": "b"})
     monkeypatch.setattr(tokens, "SERVICE_ACCOUNT", tmp_path / "token")

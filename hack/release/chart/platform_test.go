@@ -54,7 +54,7 @@ metrics:
 gateway:
   enabled: true
   serviceAccount: {name: gateway-account, annotations: {iam: gateway}}
-  authentication: {mode: impersonate, clientCASecretName: client-ca, configurationConfigMapName: issuers}
+  authentication: {mode: impersonate, clientCASecretName: client-ca, configurationConfigMapName: issuers, tokenAudiences: [raygate, ray]}
   envFrom: [{secretRef: {name: more}}]
   autoscaling: {enabled: true, maxReplicas: 4}
   service: {type: LoadBalancer, spec: {loadBalancerClass: internal}}
@@ -96,7 +96,8 @@ func TestPlatformPods(t *testing.T) {
 	gateway := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver").Spec.Template.Spec
 	args := gateway.Containers[0].Args
 	if !hasVolume(gateway, "keys") || !hasVolume(gateway, "client-ca") || !hasVolume(gateway, "authentication") || len(gateway.Containers[0].EnvFrom) != 1 || gateway.TopologySpreadConstraints != nil ||
-		gateway.SecurityContext.FSGroup != nil || !slices.Contains(args, "--authentication=impersonate") || !slices.Contains(args, "--client-ca-file=/client-ca/ca.crt") {
+		gateway.SecurityContext.FSGroup != nil || !slices.Contains(args, "--authentication=impersonate") || !slices.Contains(args, "--client-ca-file=/client-ca/ca.crt") ||
+		!slices.Contains(args, "--token-audiences=raygate,ray") {
 		t.Errorf("the Pod of the gateway is %+v", gateway)
 	}
 	for name, want := range map[string]string{"raygate-operator": "operator", "gateway-account": "gateway"} {

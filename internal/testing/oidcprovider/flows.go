@@ -16,6 +16,7 @@ type flows struct {
 	t *testing.T
 
 	mu        sync.Mutex
+	secret    string                // of the client; empty for none
 	codes     map[string]url.Values // requests by their code, each good for one answer
 	renewals  int
 	approved  bool
@@ -36,6 +37,13 @@ func (p *Provider) Override(claims map[string]any) {
 	p.flows.overrides = claims
 }
 
+// DemandSecret makes the provider demand a secret of the client.
+func (p *Provider) DemandSecret(secret string) {
+	p.flows.mu.Lock()
+	defer p.flows.mu.Unlock()
+	p.flows.secret = secret
+}
+
 func (f *flows) serve(p *Provider, w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,6 +57,8 @@ func (f *flows) serve(p *Provider, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.FormValue("redirect_uri")+"?"+url.Values{"code": {code}, "state": {r.FormValue("state")}}.Encode(), http.StatusFound)
 	case "/device":
 		p.answer(w, map[string]any{"device_code": "device", "user_code": "ABCD", "verification_uri": p.URL + "/enter", "expires_in": 60, "interval": 1})
+	case "/enter": // opening the page enters the code
+		f.approved = true
 	case "/token":
 		f.token(p, w, r)
 	default:
@@ -76,6 +86,9 @@ func (f *flows) token(p *Provider, w http.ResponseWriter, r *http.Request) {
 			why = "invalid_grant"
 		}
 		f.renewals++
+	}
+	if r.FormValue("client_secret") != f.secret {
+		why = "invalid_client"
 	}
 	if why != "" {
 		w.Header().Set("Content-Type", "application/json")

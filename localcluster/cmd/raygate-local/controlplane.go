@@ -28,6 +28,7 @@ type controlPlaneOptions struct {
 	nodes          int
 	securePort     int
 	auditPolicy    string
+	authentication string
 	profiling      bool
 	exitWithParent bool
 }
@@ -51,6 +52,7 @@ after which "generation" in DIR/ready is one more.`,
 	f.IntVar(&o.nodes, "nodes", 2, "number of simulated nodes")
 	f.IntVar(&o.securePort, "secure-port", 0, "port of the API server; 0 chooses a free one")
 	f.StringVar(&o.auditPolicy, "audit-policy", "", "path of an audit policy of Kubernetes, by which the API server writes logs/audit.log")
+	f.StringVar(&o.authentication, "authentication-config", "", "path of an AuthenticationConfiguration of Kubernetes, which the API server reads again when it changes")
 	f.BoolVar(&o.profiling, "profiling", false, "serve /debug/pprof of the API server")
 	f.BoolVar(&o.exitWithParent, "exit-with-parent", false, "stop when the process that started this ends, or when standard input, if it is a pipe, is closed")
 	_ = cmd.MarkFlagRequired("dir")
@@ -237,6 +239,7 @@ func (s *serving) startOnFreePorts(ctx context.Context) error {
 			Unsafe:                   true,
 			Egress:                   s.ground.socket(),
 			AuditPolicy:              o.auditPolicy,
+			AuthenticationConfig:     o.authentication,
 			Profiling:                o.profiling,
 			WithoutScheduler:         slices.Contains(o.without, "scheduler"),
 			WithoutControllerManager: slices.Contains(o.without, "controller-manager"),

@@ -43,6 +43,9 @@ type Options struct {
 	// AuditPolicy is the path of an audit policy for logs/audit.log; empty disables the audit log.
 	AuditPolicy string
 
+	// AuthenticationConfig is the path of an AuthenticationConfiguration with identity providers that the API server trusts; empty for none.
+	AuthenticationConfig string
+
 	// Profiling makes the API server serve its profiles at /debug/pprof.
 	Profiling bool
 

@@ -66,6 +66,9 @@ func apiServerFlags(l layout, o Options) []string {
 	if o.AuditPolicy != "" {
 		flags = append(flags, "--audit-policy-file="+o.AuditPolicy, "--audit-log-path="+l.log("audit"))
 	}
+	if o.AuthenticationConfig != "" {
+		flags = append(flags, "--authentication-config="+o.AuthenticationConfig)
+	}
 	if o.RealNodes {
 		// Evict Pods from a lost node after half a minute, not after five.
 		return append(flags,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func start(t *testing.T, p *oidcprovider.Provider) (*Issuers, authn.Identifier) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, i.Ready), nil), authn.NewProven())
+	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, i.Ready, nil), nil), authn.NewProven())
 }
 
 func (i *Issuers) await(t *testing.T) {
@@ -158,6 +159,24 @@ func TestLoadNamesMistakes(t *testing.T) {
 		_, err := Load(write(t, text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The entries for issuers in the documentation are valid.
+func TestDocumentedIssuers(t *testing.T) {
+	entry := regexp.MustCompile("(?ms)^```yaml\n(- issuer:.*?)^```")
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "howto-login-providers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := entry.FindAllStringSubmatch(string(text), -1)
+	if len(found) < 5 {
+		t.Errorf("%d entries", len(found))
+	}
+	for _, each := range found {
+		if _, err := Load(write(t, "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n"+each[1])); err != nil {
+			t.Errorf("%v in\n%s", err, each[1])
 		}
 	}
 }

@@ -20,6 +20,7 @@ from raygate.errors import (
     Violation,
 )
 from raygate.gateway_warnings import GatewayWarning
+from raygate.logins import login, logout
 from raygate.objects import Diagnosis, JobFailedError, KubernetesEvents, NotReadyInTimeError, Object, Objects, Submission, SubmissionList
 
 __all__ = [
@@ -51,4 +52,6 @@ __all__ = [
     "Violation",
     "from_environment",
     "from_kubeconfig",
+    "login",
+    "logout",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -10,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Optional, Union
 
-from raygate import kubeconfig, tokens
+from raygate import kubeconfig, logins, tokens
+from raygate.addresses import is_loopback
 from raygate.errors import RaygateError
 from raygate.retry import DEFAULT_RETRIES
 
@@ -39,10 +39,7 @@ class Endpoint:
     @property
     def loopback(self) -> bool:
         """Whether nothing leaves this machine."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,8 @@ def endpoint(address: str, port: int) -> Endpoint:
 
 def from_environment(getenv: Mapping[str, str] = os.environ, **more: Any) -> Config:
     """Make a Config of RAYGATE_SERVER or RAYGATE_GRPC, RAYGATE_URL (REST), RAYGATE_NAMESPACE, RAYGATE_TOKEN or RAYGATE_TOKEN_FILE, and
-    RAYGATE_CERTIFICATE_AUTHORITY; more are fields that are given instead. Inside a Pod the ServiceAccount's token is taken when there is no other."""
+    RAYGATE_CERTIFICATE_AUTHORITY; more are fields that are given instead. Inside a Pod the ServiceAccount's token is taken when there is no other.
+    Without any the login at the gateway is used, if there is one."""
     found: dict[str, Any] = {"grpc": getenv.get("RAYGATE_SERVER") or getenv.get("RAYGATE_GRPC"), "rest": getenv.get("RAYGATE_URL")}
     token, path = getenv.get("RAYGATE_TOKEN"), getenv.get("RAYGATE_TOKEN_FILE")
     if token and path:
@@ -121,7 +119,11 @@ def from_environment(getenv: Mapping[str, str] = os.environ, **more: Any) -> Con
     for name, variable in (("namespace", "RAYGATE_NAMESPACE"), ("certificate_authority", "RAYGATE_CERTIFICATE_AUTHORITY")):
         if getenv.get(variable):
             found[name] = getenv[variable]
-    return Config(**{**found, **more})
+    given = {**found, **more}
+    server = given["grpc"] or given["rest"]
+    if server and "token" not in given:
+        given["token"] = logins.token_source(server, getenv)
+    return Config(**given)
 
 
 def from_kubeconfig(path: str | os.PathLike[str] | None = None, context: str | None = None, **more: Any) -> Config:

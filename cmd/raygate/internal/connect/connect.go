@@ -173,7 +173,7 @@ func (f *Flags) credentials(c *raygate.Config) error {
 		if f.explicit() {
 			return err
 		}
-		f.noTokenWhy = "there is no token: give --token, --token-file or --kubeconfig"
+		f.noTokenWhy = "there is no token: run raygate login, or give --token, --token-file or --kubeconfig"
 		return nil // a gateway may ask for none
 	}
 	return f.useIdentity(c, id)

@@ -32,22 +32,23 @@ func (l *Login) provider(ctx context.Context) (*provider, error) {
 		return nil, fmt.Errorf("asking the identity provider: %w", err)
 	}
 	endpoint := p.Endpoint()
-	endpoint.AuthStyle = oauth2.AuthStyleInParams // a public client has no secret to authenticate with
+	endpoint.AuthStyle = oauth2.AuthStyleInParams // a public client mostly has no secret to authenticate with
 	return &provider{
-		Config:   oauth2.Config{ClientID: l.ClientID, Endpoint: endpoint, Scopes: l.Scopes},
+		Config:   oauth2.Config{ClientID: l.ClientID, ClientSecret: l.ClientSecret, Endpoint: endpoint, Scopes: l.Scopes},
 		verifier: p.Verifier(&oidc.Config{ClientID: l.ClientID}),
 	}, nil
 }
 
-// Browser logs in by the page of the provider, which show gets. The browser has to run on this machine: the page leads back to it.
-func (l *Login) Browser(ctx context.Context, show func(url string)) error {
+// Browser logs in by the page of the provider, which show gets. The browser has to run on this machine: the page leads back to it, at the port; 0
+// chooses a free one.
+func (l *Login) Browser(ctx context.Context, port int, show func(url string)) error {
 	p, err := l.provider(ctx)
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return err
+		return fmt.Errorf("waiting for the browser: %w", err)
 	}
 	p.RedirectURL = fmt.Sprintf("http://%s/callback", listener.Addr())
 	back := &callback{state: rand.Text(), done: make(chan *http.Request, 1)}
@@ -55,7 +56,8 @@ func (l *Login) Browser(ctx context.Context, show func(url string)) error {
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Shutdown(context.WithoutCancel(ctx)) }() // after the page that says how it went
 	verifier, nonce := oauth2.GenerateVerifier(), rand.Text()
-	show(p.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier), oidc.Nonce(nonce)))
+	// Google gives a token for the renewal for this parameter, and all others for the scope offline_access.
+	show(p.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier), oidc.Nonce(nonce), oauth2.AccessTypeOffline))
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -105,7 +107,10 @@ func (l *Login) Device(ctx context.Context, show func(url, code string)) error {
 	}
 	show(cmp.Or(answer.VerificationURIComplete, answer.VerificationURI), answer.UserCode)
 	token, err := p.DeviceAccessToken(ctx, answer)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return errors.New("nobody entered the code before it expired: log in again")
+	case err != nil:
 		return fmt.Errorf("waiting for the login: %w", withoutBody(err))
 	}
 	return l.take(ctx, p, token, "")

@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 // trusting makes the flows trust the provider's certificate.
@@ -44,7 +46,7 @@ func same(url string) string { return url }
 func TestBrowser(t *testing.T) {
 	p := oidcprovider.New(t)
 	l := newLogin(p)
-	if err := l.Browser(trusting(t, p), open(t, p, same)); err != nil {
+	if err := l.Browser(trusting(t, p), 0, open(t, p, same)); err != nil {
 		t.Fatal(err)
 	}
 	if l.Name() != "ada@example.com" || l.RefreshToken == "" || time.Until(l.Expiry) < time.Minute {
@@ -64,7 +66,7 @@ func TestBrowser(t *testing.T) {
 			p.Override(tc.claims)
 			defer p.Override(nil)
 			l := newLogin(p)
-			err := l.Browser(trusting(t, p), open(t, p, tc.change))
+			err := l.Browser(trusting(t, p), 0, open(t, p, tc.change))
 			if err == nil || !strings.Contains(err.Error(), tc.want) || l.IDToken != "" {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
@@ -73,11 +75,36 @@ func TestBrowser(t *testing.T) {
 	t.Run("another state", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(trusting(t, p), time.Second)
 		defer cancel()
-		err := newLogin(p).Browser(ctx, open(t, p, func(url string) string { return strings.Replace(url, "state=", "state=x", 1) }))
+		err := newLogin(p).Browser(ctx, 0, open(t, p, func(url string) string { return strings.Replace(url, "state=", "state=x", 1) }))
 		if err == nil {
 			t.Error("the answer to another login was taken")
 		}
 	})
+}
+
+func TestClientSecretAndPort(t *testing.T) {
+	p := oidcprovider.New(t)
+	p.DemandSecret("of-the-client")
+	if err := newLogin(p).Browser(trusting(t, p), 0, open(t, p, same)); err == nil || !strings.Contains(err.Error(), "invalid_client") {
+		t.Errorf("without the secret: %v", err)
+	}
+	ports, err := programs.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, page := newLogin(p), ""
+	l.ClientSecret = "of-the-client"
+	err = l.Browser(trusting(t, p), ports[0], func(url string) {
+		page = url
+		open(t, p, same)(url)
+	})
+	if err != nil || !strings.Contains(page, fmt.Sprintf("127.0.0.1%%3A%d%%2Fcallback", ports[0])) || strings.Contains(page, l.ClientSecret) {
+		t.Errorf("the page is %s, error %v", page, err)
+	}
+	l.Expiry = time.Now()
+	if _, err := l.Renew(trusting(t, p)); err != nil {
+		t.Errorf("renewing: %v", err)
+	}
 }
 
 func TestDevice(t *testing.T) {
@@ -103,7 +130,7 @@ func TestStore(t *testing.T) {
 		t.Fatalf("an empty store has %v, %v", l, err)
 	}
 	l := newLogin(p)
-	if err := l.Browser(trusting(t, p), open(t, p, same)); err != nil {
+	if err := l.Browser(trusting(t, p), 0, open(t, p, same)); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Save("a", l); err != nil {
@@ -150,7 +177,7 @@ func TestStore(t *testing.T) {
 func TestTokensAreNotShown(t *testing.T) {
 	p := oidcprovider.New(t)
 	l := newLogin(p)
-	if err := l.Browser(trusting(t, p), open(t, p, same)); err != nil {
+	if err := l.Browser(trusting(t, p), 0, open(t, p, same)); err != nil {
 		t.Fatal(err)
 	}
 	if text := l.String() + l.GoString(); strings.Contains(text, l.IDToken) || strings.Contains(text, l.RefreshToken) {

@@ -15,11 +15,16 @@ import (
 // EnvFile names the file of a Store, in place of raygate/login.json below the user's folder for configuration.
 const EnvFile = "RAYGATE_LOGIN_FILE"
 
+// EnvClientSecret has the client secret of a new login, if the provider demands one.
+const EnvClientSecret = "RAYGATE_CLIENT_SECRET"
+
 // Login is a login at one gateway. It has secrets and is never printed.
 type Login struct {
 	// Issuer and ClientID are the identity provider and the client in it.
 	Issuer   string `json:"issuer"`
 	ClientID string `json:"clientID"`
+	// ClientSecret is for providers that demand one of programs on the machines of users, where it is no secret; mostly empty.
+	ClientSecret string `json:"clientSecret,omitempty"`
 	// Scopes are those of the tokens.
 	Scopes []string `json:"scopes,omitempty"`
 	// IDToken is sent to the gateway. It is valid until Expiry.
@@ -27,6 +32,8 @@ type Login struct {
 	Expiry  time.Time `json:"expiry,omitzero"`
 	// RefreshToken renews it; empty if the provider gave none.
 	RefreshToken string `json:"refreshToken,omitempty"`
+	// Keyring is the entry in the keyring of the system that has the tokens; empty if they are in the file.
+	Keyring string `json:"keyring,omitempty"`
 
 	name string // in the token of this process
 }
@@ -53,22 +60,31 @@ func NewStore(getenv func(string) string) (*Store, error) {
 	return &Store{filepath.Join(dir, "raygate", "login.json")}, nil
 }
 
-// Load returns the login at a gateway; nil if there is none.
+// Load returns the login at a gateway, without the tokens that are in the keyring; nil if there is none.
 func (s *Store) Load(server string) (*Login, error) {
 	all, err := s.read()
 	return all[server], err
 }
 
-// Save replaces the login at a gateway. A nil login removes it.
+// Save replaces the login at a gateway, and writes its tokens to the keyring if it has an entry there. A nil login removes it.
 func (s *Store) Save(server string, l *Login) error {
 	all, err := s.read()
 	if err != nil {
 		return err
 	}
+	before := all[server]
 	if l == nil {
 		delete(all, server)
 	} else {
 		all[server] = l
+	}
+	if l != nil && l.Keyring != "" {
+		if all[server], err = keep(l); err != nil {
+			return err
+		}
+	}
+	if before != nil && before.Keyring != "" && (l == nil || l.Keyring != before.Keyring) {
+		forget(before.Keyring)
 	}
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err == nil {
@@ -82,15 +98,34 @@ func (s *Store) Save(server string, l *Login) error {
 
 // Current returns the login at a gateway with a valid token, which it renews if need be; nil if there is no login.
 func (s *Store) Current(ctx context.Context, server string) (*Login, error) {
-	l, err := s.Load(server)
+	l, err := s.withTokens(server)
 	if l == nil || err != nil {
 		return nil, err
 	}
+	used := l.RefreshToken
 	renewed, err := l.Renew(ctx)
+	if err != nil {
+		// Another process may have used the token for the renewal first, and have stored a new one.
+		again, readErr := s.withTokens(server)
+		if again == nil || readErr != nil || again.RefreshToken == used {
+			return l, err
+		}
+		l = again
+		renewed, err = l.Renew(ctx)
+	}
 	if renewed && err == nil {
 		err = s.Save(server, l)
 	}
 	return l, err
+}
+
+// withTokens is Load with the tokens in the keyring.
+func (s *Store) withTokens(server string) (*Login, error) {
+	l, err := s.Load(server)
+	if l == nil || err != nil || l.Keyring == "" {
+		return l, err
+	}
+	return l, fetch(l)
 }
 
 func (s *Store) read() (map[string]*Login, error) {

@@ -20,6 +20,8 @@ type loginCommand struct {
 	flags            *connect.Flags
 	issuer, clientID string
 	scopes           []string
+	tokenStore       string
+	port             int
 	device           bool
 	timeout          time.Duration
 }
@@ -37,7 +39,11 @@ login for this gateway and renew it; a token is never sent to another gateway.
 
 The provider and the client are named once. They are kept with the login, in a file that
 only you can read: raygate/login.json in your folder for configuration, or
-$RAYGATE_LOGIN_FILE.`,
+$RAYGATE_LOGIN_FILE. With --token-store=keyring the tokens are in the keyring of the system
+instead. The Python client reads both.
+
+Some providers demand a client secret even of programs on the machines of users. Set it in
+$RAYGATE_CLIENT_SECRET for the first login.`,
 		Example: `  raygate login --server ray.example.com --issuer-url https://login.example.com --client-id raygate
   raygate login --device`,
 		Args: cobra.NoArgs,
@@ -47,6 +53,8 @@ $RAYGATE_LOGIN_FILE.`,
 	fs.StringVar(&c.issuer, "issuer-url", "", "address of the identity provider (default that of the last login at this gateway)")
 	fs.StringVar(&c.clientID, "client-id", "", "name of a public client in the identity provider (default that of the last login at this gateway)")
 	fs.StringSliceVar(&c.scopes, "scopes", nil, "scopes to ask for (default those of the last login, or openid,email,profile,offline_access)")
+	fs.StringVar(&c.tokenStore, "token-store", "", "where to keep the tokens: file, keyring, or auto, the keyring if it can be used (default $"+login.EnvTokenStore+", or that of the last login, or file)")
+	fs.IntVar(&c.port, "redirect-port", 0, "port of 127.0.0.1 to which the browser returns, for providers that want to know it (default a free one)")
 	fs.BoolVar(&c.device, "device", false, "log in by a code, in a browser on any machine")
 	fs.DurationVar(&c.timeout, "timeout", 5*time.Minute, "how long to wait for the login")
 	return cmd
@@ -64,10 +72,7 @@ func (c *loginCommand) run(cmd *cobra.Command) error {
 	if before == nil {
 		before = &login.Login{Scopes: login.DefaultScopes}
 	}
-	l := &login.Login{Issuer: cmp.Or(c.issuer, before.Issuer), ClientID: cmp.Or(c.clientID, before.ClientID), Scopes: before.Scopes}
-	if len(c.scopes) > 0 {
-		l.Scopes = c.scopes
-	}
+	l := c.settings(before)
 	if l.Issuer == "" || l.ClientID == "" {
 		return fmt.Errorf("this is the first login at %s: give --issuer-url and --client-id", server)
 	}
@@ -78,19 +83,33 @@ func (c *loginCommand) run(cmd *cobra.Command) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "Open this page in a browser and enter the code %s:\n\n  %s\n\n", code, url)
 		})
 	} else {
-		err = l.Browser(ctx, func(url string) { fmt.Fprintf(cmd.ErrOrStderr(), "Open this page in a browser:\n\n  %s\n\n", url) })
+		err = l.Browser(ctx, c.port, func(url string) { fmt.Fprintf(cmd.ErrOrStderr(), "Open this page in a browser:\n\n  %s\n\n", url) })
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("nobody logged in within %s", c.timeout)
 	}
 	if err == nil {
-		err = store.Save(server, l)
+		err = store.Add(server, l, cmp.Or(c.tokenStore, c.flags.Getenv(login.EnvTokenStore), before.TokenStore()))
 	}
 	if err != nil {
 		return printed(cmd, err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Logged in to %s as %s\n", server, l.Name())
 	return nil
+}
+
+// settings returns a login without tokens, with the settings of the flags, else of the last login.
+func (c *loginCommand) settings(before *login.Login) *login.Login {
+	l := &login.Login{
+		Issuer: cmp.Or(c.issuer, before.Issuer), ClientID: cmp.Or(c.clientID, before.ClientID), ClientSecret: c.flags.Getenv(login.EnvClientSecret), Scopes: before.Scopes,
+	}
+	if l.ClientSecret == "" && l.Issuer == before.Issuer && l.ClientID == before.ClientID {
+		l.ClientSecret = before.ClientSecret
+	}
+	if len(c.scopes) > 0 {
+		l.Scopes = c.scopes
+	}
+	return l
 }
 
 // printed prints an error that is none of usage.
