@@ -228,10 +228,12 @@ func (s *storage) SetUserinfoFromScopes(_ context.Context, to *oidc.UserInfo, us
 	return nil
 }
 
-// SetUserinfoFromRequest implements op.CanSetUserinfoFromRequest: it adds the id of the session, which back-channel logout names.
+// SetUserinfoFromRequest implements op.CanSetUserinfoFromRequest: it adds the id of the session, which back-channel logout names, and an id of the token,
+// which Kubernetes turns into extra information about the user.
 func (s *storage) SetUserinfoFromRequest(_ context.Context, to *oidc.UserInfo, r op.IDTokenRequest, _ []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	to.AppendClaims("jti", rand.Text())
 	if of := s.sessionOf(r); of != nil {
 		to.AppendClaims("sid", of.id)
 	}

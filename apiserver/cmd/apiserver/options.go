@@ -20,6 +20,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -33,6 +34,7 @@ type Options struct {
 	InsecureAllowRemoteNone bool
 	ClientCAFile            string
 	AuthenticationConfig    string
+	LoginConfig             string
 	RequestHeader           RequestHeader
 	Namespaces              []string
 	V1                      V1Options
@@ -67,6 +69,7 @@ type Options struct {
 	pageTokenKeys [][]byte
 	gates         map[validation.Gate]bool
 	issuers       *apiserver.AuthenticationConfiguration // nil without --authentication-config
+	login         *login.Config                          // nil without --login-config
 	devices       deviceRegistry
 	memory        memory
 }
@@ -113,6 +116,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.Namespaces, "namespaces", o.Namespaces, "Namespaces to serve, for a gateway without rights on the whole cluster; lists and watches then name one of them. Empty means all.")
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs for client certificates; changes are reloaded. With --authentication=impersonate, the certificate names the caller (common name: user, organizations: groups). With passthrough, connections without such a certificate are refused.")
 	fs.StringVar(&o.AuthenticationConfig, "authentication-config", o.AuthenticationConfig, "AuthenticationConfiguration of Kubernetes with the issuers whose tokens name callers (OpenID Connect), for --authentication=impersonate. It may be the file of kube-apiserver. Users and groups that begin with system: are refused.")
+	fs.StringVar(&o.LoginConfig, "login-config", o.LoginConfig, "File with the identity providers by which people log in to the console, for --authentication-config: redirectURL, providers with issuerURL, clientID and clientSecretFile.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, for example https://example.org or https://*.example.org. * allows all sites if callers need a token. If callers need none (--authentication=none or impersonate, --v1-authentication=none), * allows only pages of this machine, and only on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
@@ -170,10 +174,8 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
 		return fmt.Errorf("reading --feature-gates: %w", err)
 	}
-	if o.AuthenticationConfig != "" {
-		if o.issuers, err = issuers.Load(o.AuthenticationConfig); err != nil {
-			return fmt.Errorf("--authentication-config: %w", err)
-		}
+	if err := o.readIssuers(); err != nil {
+		return err
 	}
 	config, err := o.loadConfig()
 	if err != nil {
@@ -182,6 +184,22 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.UserAgent = "raygate-apiserver/" + version.Get().GitVersion
 	o.restConfig = config
+	return nil
+}
+
+// readIssuers reads the files about identity providers.
+func (o *Options) readIssuers() (err error) {
+	if o.AuthenticationConfig == "" {
+		return nil
+	}
+	if o.issuers, err = issuers.Load(o.AuthenticationConfig); err != nil {
+		return fmt.Errorf("--authentication-config: %w", err)
+	}
+	if o.LoginConfig != "" {
+		if o.login, err = login.Load(o.LoginConfig, o.issuers); err != nil {
+			return fmt.Errorf("--login-config: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -239,6 +257,8 @@ func (o *Options) validateAuthentication(check func(wrong bool, format string, a
 	check(o.ClientCAFile+o.RequestHeader.ClientCAFile != "" && o.TLSCertFile == "", "--client-ca-file and --requestheader-client-ca-file need --tls-cert-file")
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	check(o.AuthenticationConfig != "" && !impersonate, "--authentication-config is for --authentication=impersonate")
+	check(o.LoginConfig != "" && o.AuthenticationConfig == "", "--login-config needs --authentication-config, which says what the tokens of the providers mean")
+	check(o.LoginConfig != "" && !o.EnableConsole, "--login-config needs --enable-console, whose pages people log in to")
 }
 
 // maxVerbosity is up to where client-go logs no headers and bodies.
