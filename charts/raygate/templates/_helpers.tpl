@@ -123,6 +123,15 @@ egress:
 {{- if and .Values.singleNamespaceInstall (eq .Values.gateway.authentication.mode "impersonate") }}
 {{- fail "gateway.authentication.mode impersonate needs rights on the whole cluster, which singleNamespaceInstall leaves out: use passthrough" }}
 {{- end }}
+{{- $authentication := .Values.gateway.authentication }}
+{{- if and $authentication.login.redirectURL (not (and (eq $authentication.mode "impersonate") $authentication.configurationConfigMapName)) }}
+{{- fail "gateway.authentication.login needs mode impersonate and configurationConfigMapName, which says what the tokens of the providers mean" }}
+{{- end }}
+{{- range $authentication.login.providers }}
+{{- if and .clientSecretKey (not $authentication.login.secretName) }}
+{{- fail "gateway.authentication.login.providers: clientSecretKey needs login.secretName" }}
+{{- end }}
+{{- end }}
 {{- if and .Values.policies.enabled (include "raygate.webhooks" .) }}
 {{- fail "policies.enabled and webhooks.mode hold objects to the same rules: choose one" }}
 {{- end }}
