@@ -49,6 +49,9 @@ var stage struct {
 	dir    string
 	tokens map[string]string // by tenant
 	spans  collector
+	// traced are the flags that send spans there, and rights the kubeconfig of a gateway with the rights of the manifests.
+	traced []string
+	rights string
 	// gateway identifies callers by their tokens.
 	gateway *gateway
 }
@@ -100,11 +103,11 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer stopCollector()
-	kubeconfig, err := shippedRights(context.Background())
-	if err != nil {
+	if stage.rights, err = shippedRights(context.Background()); err != nil {
 		return 0, err
 	}
-	if stage.gateway, err = newGateway("gateway", kubeconfig, "--v=2", "--tracing-endpoint="+endpoint, "--tracing-sampling-rate-per-million=1000000"); err != nil {
+	stage.traced = []string{"--v=2", "--tracing-endpoint=" + endpoint, "--tracing-sampling-rate-per-million=1000000"}
+	if stage.gateway, err = newGateway("gateway", stage.rights, stage.traced...); err != nil {
 		return 0, err
 	}
 	return programs.Run(m, stage.gateway.Program)
@@ -163,7 +166,7 @@ func start(t *testing.T, name string, args ...string) *gateway {
 
 // shippedRights gives the gateway its ServiceAccount and its role, and returns its kubeconfig.
 func shippedRights(ctx context.Context) (string, error) {
-	for _, file := range []string{"operator/config/manager/namespace.yaml", "apiserver/config/deployment/service_account.yaml", "apiserver/config/rbac/role.yaml", "apiserver/config/rbac/role_binding.yaml"} {
+	for _, file := range []string{"operator/config/manager/namespace.yaml", "apiserver/config/deployment/service_account.yaml", "apiserver/config/rbac/role.yaml", "apiserver/config/rbac/role_binding.yaml", "apiserver/config/components/impersonate/role.yaml"} {
 		cmd := exec.Command(programs.Binary("k8s/kubectl"), "--kubeconfig", stage.env.Kubeconfig, "apply", "--server-side", "-f", filepath.Join("../..", file))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("applying %s: %w: %s", file, err, out)

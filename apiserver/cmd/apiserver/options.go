@@ -21,6 +21,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/pkg/telemetry"
+	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 	ClientCAFile            string
 	AuthenticationConfig    string
 	TokenAudiences          []string
+	LoginConfig             string
 	RequestHeader           RequestHeader
 	Namespaces              []string
 	V1                      V1Options
@@ -69,6 +71,7 @@ type Options struct {
 	pageTokenKeys [][]byte
 	gates         map[validation.Gate]bool
 	issuers       *apiserver.AuthenticationConfiguration // nil without --authentication-config
+	login         *login.Config                          // nil without --login-config
 	devices       deviceRegistry
 	memory        memory
 }
@@ -116,6 +119,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "PEM bundle of CAs for client certificates; changes are reloaded. With --authentication=impersonate, the certificate names the caller (common name: user, organizations: groups). With passthrough, connections without such a certificate are refused.")
 	fs.StringVar(&o.AuthenticationConfig, "authentication-config", o.AuthenticationConfig, "AuthenticationConfiguration of Kubernetes with the issuers whose tokens name callers (OpenID Connect), for --authentication=impersonate. It may be the file of kube-apiserver. Users and groups that begin with system: are refused.")
 	fs.StringSliceVar(&o.TokenAudiences, "token-audiences", o.TokenAudiences, "Audiences of ServiceAccount tokens that name callers, as in raygate, for --authentication=impersonate. Pods get such a token by a projected volume. It is of no use at the API server.")
+	fs.StringVar(&o.LoginConfig, "login-config", o.LoginConfig, "File with the identity providers by which people log in to the console, for --authentication-config: redirectURL, providers with issuerURL, clientID and clientSecretFile.")
 	fs.StringSliceVar(&o.CORSAllowedOrigins, "cors-allowed-origins", o.CORSAllowedOrigins, "Sites whose pages may use the REST API, for example https://example.org or https://*.example.org. * allows all sites if callers need a token. If callers need none (--authentication=none or impersonate, --v1-authentication=none), * allows only pages of this machine, and only on loopback.")
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
@@ -173,10 +177,8 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	if o.gates, err = validation.ParseGates(o.FeatureGates...); err != nil {
 		return fmt.Errorf("reading --feature-gates: %w", err)
 	}
-	if o.AuthenticationConfig != "" {
-		if o.issuers, err = issuers.Load(o.AuthenticationConfig); err != nil {
-			return fmt.Errorf("--authentication-config: %w", err)
-		}
+	if err := o.readIssuers(); err != nil {
+		return err
 	}
 	config, err := o.loadConfig()
 	if err != nil {
@@ -185,6 +187,22 @@ func (o *Options) Complete(fs *pflag.FlagSet) error {
 	config.QPS, config.Burst = o.QPS, o.Burst
 	config.UserAgent = "raygate-apiserver/" + version.Get().GitVersion
 	o.restConfig = config
+	return nil
+}
+
+// readIssuers reads the files about identity providers.
+func (o *Options) readIssuers() (err error) {
+	if o.AuthenticationConfig == "" {
+		return nil
+	}
+	if o.issuers, err = issuers.Load(o.AuthenticationConfig); err != nil {
+		return fmt.Errorf("--authentication-config: %w", err)
+	}
+	if o.LoginConfig != "" {
+		if o.login, err = login.Load(o.LoginConfig, o.issuers); err != nil {
+			return fmt.Errorf("--login-config: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -243,6 +261,8 @@ func (o *Options) validateAuthentication(check func(wrong bool, format string, a
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	check(o.AuthenticationConfig != "" && !impersonate, "--authentication-config is for --authentication=impersonate")
 	check(len(o.TokenAudiences) > 0 && !impersonate, "--token-audiences is for --authentication=impersonate: with passthrough, Kubernetes decides about audiences")
+	check(o.LoginConfig != "" && o.AuthenticationConfig == "", "--login-config needs --authentication-config, which says what the tokens of the providers mean")
+	check(o.LoginConfig != "" && !o.EnableConsole, "--login-config needs --enable-console, whose pages people log in to")
 }
 
 // maxVerbosity is up to where client-go logs no headers and bodies.

@@ -4,20 +4,29 @@ import (
 	"net/http"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
 // maxPages is the number of pages whose callers a gateway with the Service proxy keeps.
 const maxPages = 1024
 
-// newPages returns the handler that shows dashboards to browsers. There is none with --authentication=impersonate, because a ticket cannot
-// repeat the connection that authenticates the caller.
+// errNoTicket reports a caller whom a ticket cannot identify again.
+var errNoTicket = &rpcstatus.Error{
+	Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "pages of dashboards need a caller with a token; a client certificate identifies its connection only",
+}
+
+// newPages returns the handler that shows dashboards to browsers. With --authentication=impersonate it is for callers with tokens only, because a ticket
+// cannot repeat the connection that authenticates others.
 func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*restv2.Pages, error) {
-	if o.Authentication == string(authn.Impersonate) {
+	impersonate := o.Authentication == string(authn.Impersonate)
+	if impersonate && o.issuers == nil {
 		return nil, nil
 	}
 	tickets, err := dashboardproxy.NewTickets(o.pageTokenKeys, nil)
@@ -25,7 +34,13 @@ func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*restv2.Pages, erro
 		return nil, err
 	}
 	p := &pages{tickets: tickets, dashboards: dashboards, callers: cache.NewLRUExpireCache(maxPages)}
-	return &restv2.Pages{Authorize: dashboards.MayOpenPages, Issue: tickets.Issue, Open: p.open, Serve: p.serve, Header: dashboardproxy.ProofHeader}, nil
+	issue := func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error) {
+		if impersonate && authorization == "" {
+			return "", "", time.Time{}, errNoTicket
+		}
+		return tickets.Issue(cluster, authorization)
+	}
+	return &restv2.Pages{Authorize: dashboards.MayOpenPages, Issue: issue, Open: p.open, Serve: p.serve, Header: dashboardproxy.ProofHeader}, nil
 }
 
 type pages struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
+	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/proto/gen/openapi"
@@ -29,8 +30,12 @@ func (a *app) addREST() error {
 	}
 	home := ""
 	if o.EnableConsole {
+		providers, err := a.newLogin()
+		if err != nil {
+			return err
+		}
 		if a.console, err = console.New(console.Options{
-			Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
+			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
 			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err
@@ -42,4 +47,12 @@ func (a *app) addREST() error {
 		Local: o.Authentication == string(authn.None) && !o.InsecureAllowRemoteNone, Ambient: o.Authentication != string(authn.Passthrough),
 	})
 	return nil
+}
+
+// newLogin returns the identity providers of --login-config, nil for none.
+func (a *app) newLogin() (*login.Login, error) {
+	if a.opts.login == nil {
+		return nil, nil
+	}
+	return login.New(a.opts.login, a.opts.pageTokenKeys, nil)
 }

@@ -6,10 +6,12 @@ import (
 	"net/http"
 
 	"github.com/klauspost/compress/gzhttp"
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/login"
 	gateway "github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -17,10 +19,12 @@ import (
 // Prefix of the paths of the console.
 const Prefix = "/ui/"
 
-// Options of New. All are required but Rules and the last two.
+// Options of New. All are required but Providers, Rules and the last two.
 type Options struct {
 	// Login is whether tokens identify callers. If not, there is nothing to log in with.
 	Login bool
+	// Providers are the identity providers to log in with, beside tokens. Nil means none.
+	Providers *login.Login
 	// Edge decides on a request before its body is read.
 	Edge *edge.Edge
 	// Table translates the errors that arise here.
@@ -43,11 +47,13 @@ type Options struct {
 type Console struct {
 	Options
 	mux *http.ServeMux
+	// asked limits requests that make the gateway ask an identity provider and need no credentials.
+	asked *rate.Limiter
 }
 
 // New returns a Console.
 func New(o Options) (*Console, error) {
-	c := &Console{Options: o, mux: http.NewServeMux()}
+	c := &Console{Options: o, mux: http.NewServeMux(), asked: rate.NewLimiter(askedRate, askedBurst)}
 	files, err := newFiles()
 	if err != nil {
 		return nil, err
@@ -56,14 +62,19 @@ func New(o Options) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the compression: %w", err)
 	}
-	c.mux.HandleFunc("GET /ui/session", c.getSession)
-	c.mux.HandleFunc("POST /ui/session", c.login)
-	c.mux.HandleFunc("DELETE /ui/session", c.logout)
+	c.mux.HandleFunc("GET "+sessionPath, c.getSession)
+	c.mux.HandleFunc("POST "+sessionPath, c.enter)
+	c.mux.HandleFunc("DELETE "+sessionPath, c.logout)
+	if c.Providers != nil {
+		c.mux.HandleFunc("GET "+beginPath, c.begin)
+		c.mux.HandleFunc("GET "+login.CallbackPath, c.finish)
+		c.mux.HandleFunc("POST "+logoutPath, c.notify)
+	}
 	c.read("/ui/api/rights", c.rights)
 	c.read("/ui/api/namespaces", c.namespaces)
 	c.read("/ui/api/namespaces/{namespace}/{resource}/{name}/pods", c.pods)
 	c.mux.HandleFunc("POST /ui/api/locate", c.locate)
-	for _, taken := range []string{"/ui/session", "/ui/api/"} { // never a page, whatever the method
+	for _, taken := range []string{sessionPath, "/ui/api/", loginPrefix} { // never a page, whatever the method
 		c.mux.HandleFunc(taken, c.notFound)
 	}
 	c.mux.Handle("/ui/", compressed(files))
@@ -74,8 +85,11 @@ func New(o Options) (*Console, error) {
 // APIs are the paths of the console. Only its own pages read a caller's data; its files are public.
 func (c *Console) APIs() []gateway.API {
 	return []gateway.API{
+		// A provider redirects to the first one, from another site. The state of the login protects it.
+		{Prefix: login.CallbackPath, Handler: c, WriteError: c.WriteError, OwnPages: true, Public: true},
+		{Prefix: loginPrefix, Handler: c, WriteError: c.WriteError, OwnPages: true},
 		{Prefix: Prefix + "api/", Handler: c, WriteError: c.WriteError, OwnPages: true},
-		{Prefix: Prefix + "session", Handler: c, WriteError: c.WriteError, OwnPages: true},
+		{Prefix: sessionPath, Handler: c, WriteError: c.WriteError, OwnPages: true},
 		{Prefix: Prefix, Handler: c, WriteError: c.WriteError, OwnPages: true, Public: true},
 	}
 }

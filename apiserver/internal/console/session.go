@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"mime"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/apiserver/internal/login"
 	gateway "github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -33,22 +35,58 @@ type session struct {
 	// Message is the reason why credentials do not identify a caller.
 	Message string `json:"message,omitempty"`
 	Version string `json:"version,omitempty"`
+	// Providers are the identity providers to log in with.
+	Providers []login.Choice `json:"providers,omitempty"`
+	// LogoutURL is where the browser ends its session at the provider, after a logout here.
+	LogoutURL string `json:"logoutURL,omitempty"`
 }
 
+const sessionPath = Prefix + "session"
+
 // sharesSession are the paths whose calls may use a session.
-var sharesSession = []string{"/apis/v2/", Prefix}
+var sharesSession = []string{"/apis/v2/", Prefix + "api/", sessionPath + "/"}
 
 // WithSession lets the pages of the console use the REST API by their session: it turns the cookie into an Authorization header. It does so
 // only if the browser reports that the request comes from a page of this server, which no page can forge. Pages of other sites, and those
 // of dashboards, whose sandbox gives them another origin, get no session. The cookie is removed in any case.
 func (c *Console) WithSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := takeCookies(r)
-		if c.Login && token != "" && r.Header.Get("Sec-Fetch-Site") == "same-origin" && r.Header.Get("Authorization") == "" && hasPrefix(r.URL.Path, sharesSession) {
+		token, sealed := takeCookies(r)
+		switch {
+		case !c.Login || r.Header.Get("Sec-Fetch-Site") != "same-origin" || r.Header.Get("Authorization") != "" || !hasPrefix(r.URL.Path, sharesSession):
+		case sealed != "" && c.Providers != nil:
+			if path.Clean(r.URL.Path) == sessionPath { // which reads, replaces and ends sessions itself
+				r = r.WithContext(context.WithValue(r.Context(), sealedKey{}, sealed))
+			} else if err := c.resume(w, r, sealed); err != nil {
+				c.WriteError(w, err)
+				return
+			}
+		case token != "":
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+type sealedKey struct{}
+
+// sealedOf returns the sealed session of a request for sessionPath; empty for none.
+func sealedOf(r *http.Request) string {
+	sealed, _ := r.Context().Value(sealedKey{}).(string)
+	return sealed
+}
+
+// resume makes a request one of a sealed session, and gives the browser the session that replaces it if it was renewed.
+func (c *Console) resume(w http.ResponseWriter, r *http.Request, sealed string) error {
+	token, renewed, err := c.Providers.Resume(r.Context(), sealed)
+	if err != nil {
+		return err
+	}
+	if renewed != "" {
+		setCookies(w, r, loginCookie, renewed)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return nil
 }
 
 func hasPrefix(requested string, prefixes []string) bool {
@@ -58,6 +96,17 @@ func hasPrefix(requested string, prefixes []string) bool {
 
 // getSession returns the identity of the caller. A missing caller is an answer and no error, because the login page calls this as well.
 func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
+	if sealed := sealedOf(r); sealed != "" {
+		switch err := c.resume(w, r, sealed); {
+		case login.HasEnded(err):
+			setCookies(w, r, loginCookie, "")
+			writeJSON(w, c.nobody(err.Error()))
+			return
+		case err != nil:
+			c.WriteError(w, err)
+			return
+		}
+	}
 	if c.Login && r.Header.Get("Authorization") == "" && !authn.HasCertificate(r) {
 		writeJSON(w, c.nobody(""))
 		return
@@ -73,13 +122,17 @@ func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c.Login {
-		setCookies(w, r, "") // of a token that has ended
+		endSession(w, r) // of a token that has ended
 	}
 	writeJSON(w, c.nobody(st.Message()))
 }
 
 func (c *Console) nobody(why string) session {
-	return session{Login: c.Login, Message: why, Version: c.Version}
+	s := session{Login: c.Login, Message: why, Version: c.Version}
+	if c.Providers != nil {
+		s.Providers = c.Providers.Choices()
+	}
+	return s
 }
 
 // identify admits the request like any call, and returns its identity.
@@ -93,8 +146,8 @@ func (c *Console) identify(r *http.Request) (session, error) {
 	return session{Authenticated: true, Login: c.Login, User: caller.Name(), Groups: caller.Groups(), Version: c.Version}, nil
 }
 
-// login makes a session of a token that Kubernetes accepts.
-func (c *Console) login(w http.ResponseWriter, r *http.Request) {
+// enter makes a session of a token that Kubernetes accepts.
+func (c *Console) enter(w http.ResponseWriter, r *http.Request) {
 	if !c.Login {
 		c.WriteError(w, errNoLogin)
 		return
@@ -112,7 +165,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
 		return
 	}
-	setCookies(w, r, token)
+	setCookies(w, r, tokenCookie, token)
+	setCookies(w, r, loginCookie, "")
 	if isForm(r) {
 		http.Redirect(w, r, Prefix, http.StatusSeeOther)
 		return
@@ -120,10 +174,20 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, s)
 }
 
-// logout ends the session in the browser. The token itself stays valid: only Kubernetes can revoke it.
+// logout ends the session in the browser. A token that a person entered stays valid: only Kubernetes can revoke it.
 func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
-	setCookies(w, r, "")
-	writeJSON(w, c.nobody(""))
+	s := c.nobody("")
+	if sealed := sealedOf(r); sealed != "" {
+		s.LogoutURL = c.Providers.End(r.Context(), sealed)
+	}
+	endSession(w, r)
+	writeJSON(w, s)
+}
+
+func endSession(w http.ResponseWriter, r *http.Request) {
+	for _, name := range []string{tokenCookie, loginCookie} {
+		setCookies(w, r, name, "")
+	}
 }
 
 func isForm(r *http.Request) bool {

@@ -16,7 +16,7 @@ var longToken = strings.Repeat("abcdefgh+/=,;\"x.", 700)
 
 const sameOrigin = "same-origin"
 
-func login(t *testing.T, c *Console, shown string, secure bool) *http.Response {
+func logIn(t *testing.T, c *Console, shown string, secure bool) *http.Response {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/ui/session", strings.NewReader(`{"token":`+quoted(shown)+`}`))
 	r.Header.Set("Sec-Fetch-Site", sameOrigin)
@@ -55,7 +55,7 @@ func TestCookieAttributes(t *testing.T) {
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
 		t.Run(name, func(t *testing.T) {
 			for _, shown := range []string{token, longToken} {
-				resp := login(t, c, shown, secure)
+				resp := logIn(t, c, shown, secure)
 				if resp.StatusCode != http.StatusOK {
 					t.Fatalf("HTTP %d", resp.StatusCode)
 				}
@@ -81,7 +81,7 @@ func TestCookieAttributes(t *testing.T) {
 
 // TestCookieIsACredential says when a cookie is one: for the console's own pages, and nothing else.
 func TestCookieIsACredential(t *testing.T) {
-	cookie := header(kept(login(t, newConsole(t, authn.Passthrough, nil), token, false)))
+	cookie := header(kept(logIn(t, newConsole(t, authn.Passthrough, nil), token, false)))
 	for name, tc := range map[string]struct {
 		mode         authn.Mode
 		path         string
@@ -129,7 +129,7 @@ func TestCookieIsACredential(t *testing.T) {
 // A cookie without the prefix, which any host of the domain can set, is nothing over TLS.
 func TestCookieOfAnotherHost(t *testing.T) {
 	c := newConsole(t, authn.Passthrough, nil)
-	cookie := header(kept(login(t, c, token, false)))
+	cookie := header(kept(logIn(t, c, token, false)))
 	r := httptest.NewRequest(http.MethodGet, "https://gateway/apis/v2/clusters", nil)
 	r.Header.Set("Cookie", cookie)
 	r.Header.Set("Sec-Fetch-Site", sameOrigin)
@@ -142,7 +142,7 @@ func TestCookieOfAnotherHost(t *testing.T) {
 
 func TestCrossSiteIsRefused(t *testing.T) {
 	c := newConsole(t, authn.Passthrough, nil)
-	cookie := header(kept(login(t, c, token, false)))
+	cookie := header(kept(logIn(t, c, token, false)))
 	certificates := newConsole(t, authn.Impersonate, nil)
 	for name, tc := range map[string]struct {
 		console      *Console
@@ -198,7 +198,7 @@ func TestSession(t *testing.T) {
 	if got := decode[session](t, call(c, "GET", "/ui/session", "", nil)); got.Authenticated || !got.Login {
 		t.Errorf("nobody: %+v", got)
 	}
-	cookies := kept(login(t, c, token, false))
+	cookies := kept(logIn(t, c, token, false))
 	with := map[string]string{"Cookie": header(cookies), "Sec-Fetch-Site": sameOrigin}
 	if got := decode[session](t, call(c, "GET", "/ui/session", "", with)); !got.Authenticated || got.User != "ada" || len(got.Groups) != 1 || got.Version != "v1.2.3" {
 		t.Errorf("ada: %+v", got)
@@ -209,7 +209,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("after the logout there are cookies: %v", w.Result().Cookies())
 	}
 
-	with["Cookie"] = cookieName + "-0=expired"
+	with["Cookie"] = tokenCookie + "-0=expired"
 	w = call(c, "GET", "/ui/session", "", with)
 	if got := decode[session](t, w); got.Authenticated || got.Message == "" || len(w.Result().Cookies()) == 0 {
 		t.Errorf("an expired token: %+v, and %d cookies", got, len(w.Result().Cookies()))
@@ -263,7 +263,7 @@ func TestTokenStaysSecret(t *testing.T) {
 		c := newConsole(t, authn.Passthrough, nil)
 		for _, shown := range []string{token, wrong} {
 			for _, header := range []map[string]string{
-				nil, {"Content-Type": "application/x-www-form-urlencoded"}, {"Sec-Fetch-Site": "cross-site"}, {"Cookie": cookieName + "-0=" + shown, "Sec-Fetch-Site": sameOrigin},
+				nil, {"Content-Type": "application/x-www-form-urlencoded"}, {"Sec-Fetch-Site": "cross-site"}, {"Cookie": tokenCookie + "-0=" + shown, "Sec-Fetch-Site": sameOrigin},
 			} {
 				for _, body := range []string{`{"token":"` + shown + `"}`, "token=" + shown, shown} {
 					for _, target := range []string{"GET /ui/session", "POST /ui/session", "DELETE /ui/session", "GET /ui/api/rights", "GET /ui/", "GET /apis/v2/clusters"} {
@@ -292,22 +292,23 @@ func TestTokenStaysSecret(t *testing.T) {
 func FuzzCookies(f *testing.F) {
 	f.Add(token, "theirs=1")
 	f.Add(longToken, "")
-	f.Add("%", cookieName+"-0=%zz; __Host-"+cookieName+"-=")
+	f.Add("%", tokenCookie+"-0=%zz; __Host-"+tokenCookie+"-=")
 	f.Fuzz(func(t *testing.T, shown, others string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Cookie", others)
-		_ = takeCookies(r)
-		if strings.Contains(r.Header.Get("Cookie"), cookieName+"-") {
+		_, _ = takeCookies(r)
+		if rest := r.Header.Get("Cookie"); strings.Contains(rest, tokenCookie+"-") || strings.Contains(rest, loginCookie+"-") {
 			return // a value may have the name of the cookie
 		}
 		w := httptest.NewRecorder()
-		setCookies(w, r, shown)
-		if len(url.QueryEscape(shown)) > cookiePart*maxCookies {
+		setCookies(w, r, tokenCookie, shown)
+		setCookies(w, r, loginCookie, others)
+		if max(len(url.QueryEscape(shown)), len(url.QueryEscape(others))) > cookiePart*maxCookies {
 			return
 		}
 		r.Header.Set("Cookie", header(kept(w.Result())))
-		if got := takeCookies(r); got != shown {
-			t.Errorf("got %q, want %q", got, shown)
+		if token, sealed := takeCookies(r); token != shown || sealed != others {
+			t.Errorf("got %q and %q, want %q and %q", token, sealed, shown, others)
 		}
 	})
 }

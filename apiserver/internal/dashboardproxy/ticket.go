@@ -1,14 +1,7 @@
 package dashboardproxy
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -16,49 +9,31 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/apiserver/internal/seal"
 )
 
-const (
-	// ticketLife is how long a page may be used before it must be opened again.
-	ticketLife = time.Hour
-	// maxTicket is the longest text that is read: the proof of the longest token.
-	maxTicket = 60 << 10
-)
+// ticketLife is how long a page may be used before it must be opened again.
+const ticketLife = time.Hour
 
 // Tickets seals and opens the two parts of a browser's access to the pages of one dashboard. The handle is part of their path and is not
 // secret. The proof is sent in a cookie or a header. The proof contains the Authorization header of its caller, so that each request is
 // authenticated and authorized again. Nothing is stored: every process with the same key opens them.
 type Tickets struct {
-	seals []cipher.AEAD // the first one seals, all open
+	box   *seal.Box
 	clock clock.PassiveClock
 }
 
 // NewTickets returns Tickets of keys that replicas share: the first one seals, all open. None is a key of this process alone. A nil clock means the real
 // one.
 func NewTickets(shared [][]byte, c clock.PassiveClock) (*Tickets, error) {
-	if len(shared) == 0 {
-		key := make([]byte, sha256.Size)
-		_, _ = rand.Read(key) // never fails
-		shared = [][]byte{key}
-	}
 	if c == nil {
 		c = clock.RealClock{}
 	}
-	t := &Tickets{clock: c}
-	for _, key := range shared {
-		mac := hmac.New(sha256.New, key) // the same secret keys page tokens
-		mac.Write([]byte("raygate dashboard tickets"))
-		block, err := aes.NewCipher(mac.Sum(nil))
-		if err != nil {
-			return nil, fmt.Errorf("making the cipher of tickets: %w", err)
-		}
-		seal, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			return nil, fmt.Errorf("making the cipher of tickets: %w", err)
-		}
-		t.seals = append(t.seals, seal)
+	box, err := seal.New(shared, "raygate dashboard tickets")
+	if err != nil {
+		return nil, err
 	}
-	return t, nil
+	return &Tickets{box: box, clock: c}, nil
 }
 
 // Handle is the part of a page's path that identifies the dashboard.
@@ -79,25 +54,17 @@ type sealed struct {
 }
 
 // The purpose of a text is authenticated with it.
-var forPath, forProof = []byte("path"), []byte("proof")
+const forPath, forProof = "path", "proof"
 
 // Issue returns handle and proof for the pages of a cluster's dashboard. authorization is the header of the caller; it is empty if none is
 // required.
 func (t *Tickets) Issue(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error) {
 	expires, id := t.clock.Now().Add(ticketLife).Truncate(time.Second), rand.Text()
-	if handle, err = t.text(sealed{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: id, Expires: expires.Unix()}, forPath); err != nil {
+	if handle, err = t.box.Seal(sealed{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: id, Expires: expires.Unix()}, forPath); err != nil {
 		return "", "", time.Time{}, err
 	}
-	proof, err = t.text(sealed{ID: id, Authorization: authorization, Expires: expires.Unix()}, forProof)
+	proof, err = t.box.Seal(sealed{ID: id, Authorization: authorization, Expires: expires.Unix()}, forProof)
 	return handle, proof, expires, err
-}
-
-func (t *Tickets) text(s sealed, purpose []byte) (string, error) {
-	plain, err := json.Marshal(s)
-	if err != nil {
-		return "", fmt.Errorf("writing a ticket: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(t.seals[0].Seal(nil, nil, plain, purpose)), nil
 }
 
 // Open returns the content of a handle, or an rpcstatus.Error for an invalid or expired one.
@@ -122,19 +89,9 @@ var errTicket = &rpcstatus.Error{
 	Code: codes.Unauthenticated, Reason: "TICKET_EXPIRED", Message: "this address of a dashboard has expired, is another gateway's, or comes without its cookie: open the dashboard again",
 }
 
-func (t *Tickets) open(text string, purpose []byte) (sealed, error) {
+func (t *Tickets) open(text, purpose string) (sealed, error) {
 	var found sealed
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text[:min(len(text), maxTicket)])
-	if err == nil {
-		err = errTicket
-		for _, seal := range t.seals {
-			if plain, wrong := seal.Open(nil, nil, data, purpose); wrong == nil {
-				err = json.Unmarshal(plain, &found)
-				break
-			}
-		}
-	}
-	if err != nil || !t.clock.Now().Before(time.Unix(found.Expires, 0)) {
+	if t.box.Open(text, purpose, &found) != nil || !t.clock.Now().Before(time.Unix(found.Expires, 0)) {
 		return sealed{}, errTicket
 	}
 	return found, nil

@@ -155,6 +155,15 @@ egress:
 {{- fail (printf "podSpec.%s is a field that the chart sets: use its own value" $field) }}
 {{- end }}
 {{- end }}
+{{- $authentication := .Values.gateway.authentication }}
+{{- if and $authentication.login.redirectURL (not (and (eq $authentication.mode "impersonate") $authentication.configurationConfigMapName)) }}
+{{- fail "gateway.authentication.login needs mode impersonate and configurationConfigMapName, which says what the tokens of the providers mean" }}
+{{- end }}
+{{- range $authentication.login.providers }}
+{{- if and .clientSecretKey (not $authentication.login.secretName) }}
+{{- fail "gateway.authentication.login.providers: clientSecretKey needs login.secretName" }}
+{{- end }}
+{{- end }}
 {{- if and .Values.policies.enabled (include "raygate.webhooks" .) }}
 {{- fail "policies.enabled and webhooks.mode hold objects to the same rules: choose one" }}
 {{- end }}

@@ -134,6 +134,44 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
+const withLogin = `
+gateway:
+  enabled: true
+  authentication:
+    mode: impersonate
+    configurationConfigMapName: issuers
+    login:
+      redirectURL: https://ray.example.com/oauth2/callback
+      secretName: clients
+      providers: [{issuerURL: "https://login.example.com", clientID: console, clientSecretKey: example, name: Example, scopes: [openid, groups]}]
+`
+
+// The gateway gets the providers in a file, and the client secrets in another.
+func TestLogin(t *testing.T) {
+	objects := render(t, withLogin)
+	pod := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver").Spec.Template.Spec
+	if !slices.Contains(pod.Containers[0].Args, "--login-config=/login/login.yaml") {
+		t.Errorf("the flags of the gateway are %v", pod.Containers[0].Args)
+	}
+	for _, name := range []string{"login", "login-secrets"} {
+		if !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == name }) {
+			t.Errorf("there is no volume %s", name)
+		}
+	}
+	const want = `redirectURL: "https://ray.example.com/oauth2/callback"
+checkInterval: "5m"
+providers:
+- issuerURL: "https://login.example.com"
+  clientID: "console"
+  name: "Example"
+  clientSecretFile: "/login-secrets/example"
+  scopes: ["openid","groups"]
+`
+	if diff := cmp.Diff(want, find[corev1.ConfigMap](t, objects, "ConfigMap", "raygate-apiserver-login").Data["login.yaml"]); diff != "" {
+		t.Errorf("login.yaml (-want +got):\n%s", diff)
+	}
+}
+
 // Files in volumes serve without a certificate, too.
 func TestVolumesAlone(t *testing.T) {
 	const values = "gateway: {enabled: true, tls: {mode: none}, extraVolumes: [{name: a, emptyDir: {}}], extraVolumeMounts: [{name: a, mountPath: /a}]}"

@@ -163,10 +163,12 @@ function Who({session, onLogout}) {
   const [busy, setBusy] = useState(false);
   const logout = async () => {
     setBusy(true);
+    let ended = {};
     try {
-      await request('DELETE', '/ui/session');
+      ended = await request('DELETE', '/ui/session');
     } finally {
-      onLogout();
+      if (ended.logoutURL) location.assign(ended.logoutURL); // of the identity provider, which leads back here
+      else onLogout();
     }
   };
   return html`<button type="button" class="icon" aria-label="Who you are: ${session.user}" title=${session.user} onClick=${() => setOpen(true)}>

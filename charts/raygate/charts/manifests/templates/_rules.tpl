@@ -378,6 +378,7 @@ rules:
   - authentication.k8s.io
   resources:
   - uids
+  - userextras/authentication.kubernetes.io/credential-id
   verbs:
   - impersonate
 - apiGroups:

@@ -1,0 +1,110 @@
+package login
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+// endedKept is how long a logout is kept: longer than any ID token lives. After that the provider refuses to renew the session.
+const endedKept = 24 * time.Hour
+
+// End ends a session: this process refuses it at once, and others at its next renewal, because the refresh token is revoked. It returns the address where
+// the browser ends its session at the provider; empty if the provider has none. The address has no token, because browsers and servers keep addresses.
+func (l *Login) End(ctx context.Context, sealed string) string {
+	s, p, err := l.open(sealed)
+	if err != nil {
+		return ""
+	}
+	l.ended.Add(endedKey(s.Issuer, "id", s.ID), l.clock.Now().Unix(), endedKept)
+	e, err := p.discover()
+	if err != nil {
+		return ""
+	}
+	if s.Refresh != "" && e.Revocation != "" {
+		p.revoke(ctx, e, s.Refresh)
+	}
+	if e.EndSession == "" {
+		return ""
+	}
+	after := strings.TrimSuffix(l.config.RedirectURL, CallbackPath) + "/ui/"
+	separator := "?"
+	if strings.Contains(e.EndSession, "?") {
+		separator = "&"
+	}
+	return e.EndSession + separator + url.Values{"client_id": {p.ClientID}, "post_logout_redirect_uri": {after}}.Encode()
+}
+
+// revoke asks the provider to forget a refresh token. A failure is ignored: the browser forgets the token in any case.
+func (p *provider) revoke(ctx context.Context, e *endpoints, token string) {
+	ctx, cancel := p.context(ctx)
+	defer cancel()
+	form := url.Values{"token": {token}, "token_type_hint": {"refresh_token"}}
+	if p.secret == "" {
+		form.Set("client_id", p.ClientID)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.Revocation, strings.NewReader(form.Encode()))
+	if err != nil {
+		return
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if p.secret != "" {
+		r.SetBasicAuth(url.QueryEscape(p.ClientID), url.QueryEscape(p.secret))
+	}
+	if resp, err := p.http.Do(r); err == nil {
+		_ = resp.Body.Close()
+	}
+}
+
+// Notify ends the sessions that a logout token of a provider names (OpenID Connect Back-Channel Logout): those of its sid, or else all that the subject
+// has begun. It holds for this process; others learn it when they renew the session.
+func (l *Login) Notify(ctx context.Context, text string) error {
+	bad := rpcstatus.BadField("logout_token", "not a logout token of a provider of this gateway")
+	if len(text) > maxLogoutToken {
+		return bad
+	}
+	var away error
+	for _, p := range l.providers {
+		e, err := p.discover()
+		if err != nil {
+			away = err
+			continue
+		}
+		token, err := e.verifier.VerifyLogout(oidc.ClientContext(ctx, p.http), text)
+		if err != nil {
+			continue
+		}
+		key := endedKey(p.IssuerURL, "sid", token.SessionID)
+		if token.SessionID == "" {
+			key = endedKey(p.IssuerURL, "sub", token.Subject)
+		}
+		l.ended.Add(key, l.clock.Now().Unix(), endedKept)
+		return nil
+	}
+	if away != nil {
+		return away
+	}
+	return bad
+}
+
+// maxLogoutToken is the longest logout token in bytes.
+const maxLogoutToken = 16 << 10
+
+func endedKey(issuer, kind, id string) string { return issuer + "\x00" + kind + "\x00" + id }
+
+// hasEnded reports whether a logout or a logout token has ended a session.
+func (l *Login) hasEnded(s *session) bool {
+	for kind, id := range map[string]string{"id": s.ID, "sid": s.SID} {
+		if _, ok := l.ended.Get(endedKey(s.Issuer, kind, id)); ok && id != "" {
+			return true
+		}
+	}
+	at, ok := l.ended.Get(endedKey(s.Issuer, "sub", s.Subject))
+	return ok && s.Began <= at.(int64)
+}

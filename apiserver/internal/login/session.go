@@ -1,0 +1,168 @@
+package login
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"golang.org/x/oauth2"
+	"google.golang.org/grpc/codes"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+)
+
+const (
+	// renewBefore is how long before its expiry an ID token is renewed, unless it lives for a shorter time.
+	renewBefore = time.Minute
+	// renewalKept is how long the outcome of a renewal is kept for other requests with the same session.
+	renewalKept = time.Minute
+	// retryAfter is the time between two attempts to renew while the provider is away.
+	retryAfter = 10 * time.Second
+	// otherReplica is how long after the time for a renewal a refusal may be due to another replica, which has used the refresh token.
+	otherReplica = 30 * time.Second
+)
+
+// session is what a browser keeps, sealed.
+type session struct {
+	// ID is random, and the same after a renewal.
+	ID      string `json:"id"`
+	Issuer  string `json:"i"`
+	IDToken string `json:"t"`
+	Refresh string `json:"r,omitempty"`
+	Subject string `json:"s"`
+	// SID is the provider's id of the session, empty if it has none.
+	SID string `json:"d,omitempty"`
+	// Began, Checked and Expires are in seconds since 1970: the login, the last answer of the provider, and the end of IDToken.
+	Began   int64 `json:"b"`
+	Checked int64 `json:"c"`
+	Expires int64 `json:"e"`
+}
+
+// errEnded reports the end of a session.
+var errEnded = &rpcstatus.Error{Code: codes.Unauthenticated, Reason: "SESSION_ENDED", Message: "the session has ended: log in again"}
+
+// HasEnded reports whether an error of Resume is the end of the session.
+func HasEnded(err error) bool { return errors.Is(err, errEnded) }
+
+func (l *Login) open(sealed string) (*session, *provider, error) {
+	s := &session{}
+	if err := l.box.Open(sealed, forSession, s); err != nil {
+		return nil, nil, errEnded
+	}
+	p := l.provider(s.Issuer)
+	if p == nil {
+		return nil, nil, errEnded
+	}
+	return s, p, nil
+}
+
+// due is the time from which on a session is renewed.
+func (l *Login) due(s *session) time.Time {
+	checked, expires := time.Unix(s.Checked, 0), time.Unix(s.Expires, 0)
+	due := expires.Add(-min(renewBefore, expires.Sub(checked)/2))
+	if s.Refresh == "" {
+		return expires
+	}
+	if next := checked.Add(l.config.CheckInterval.Duration); next.Before(due) {
+		return next
+	}
+	return due
+}
+
+// Resume returns the ID token of a session, and the sealed session that replaces it if it was renewed; else empty. An error is that of the end, for which see
+// HasEnded, or that of a provider that is away.
+func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed string, err error) {
+	s, p, err := l.open(sealed)
+	if err != nil {
+		return "", "", err
+	}
+	if l.hasEnded(s) {
+		return "", "", errEnded
+	}
+	now, due := l.clock.Now(), l.due(s)
+	valid := now.Before(time.Unix(s.Expires, 0))
+	switch {
+	case now.Before(due):
+		return s.IDToken, "", nil
+	case s.Refresh == "":
+		return "", "", errEnded
+	}
+	next, err := l.renew(ctx, p, s)
+	switch {
+	case err == nil && l.hasEnded(next):
+		return "", "", errEnded
+	case err == nil:
+		renewed, err = l.box.Seal(next, forSession)
+		return next.IDToken, renewed, err
+	case valid && (!HasEnded(err) || now.Before(due.Add(otherReplica))):
+		return s.IDToken, "", nil
+	}
+	return "", "", err
+}
+
+// outcome is that of a renewal.
+type outcome struct {
+	session *session
+	err     error
+}
+
+// renew returns the session with new tokens. Requests with the same refresh token share one outcome.
+func (l *Login) renew(ctx context.Context, p *provider, s *session) (*session, error) {
+	sum := sha256.Sum256([]byte(s.Refresh))
+	key := string(sum[:])
+	result, _, _ := l.flight.Do(key, func() (any, error) {
+		if known, ok := l.renewals.Get(key); ok {
+			return known, nil
+		}
+		o := outcome{}
+		o.session, o.err = p.renew(context.WithoutCancel(ctx), s)
+		keep := renewalKept
+		if o.err != nil && !HasEnded(o.err) {
+			keep = retryAfter
+		}
+		l.renewals.Add(key, o, keep)
+		return o, nil
+	})
+	o := result.(outcome)
+	return o.session, o.err
+}
+
+// renew asks the provider for new tokens. A refusal is errEnded.
+func (p *provider) renew(ctx context.Context, old *session) (*session, error) {
+	e, err := p.discover()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := p.context(ctx)
+	defer cancel()
+	token, err := e.TokenSource(ctx, &oauth2.Token{RefreshToken: old.Refresh}).Token()
+	if err != nil {
+		if isRefusal(failure(err)) {
+			return nil, errEnded
+		}
+		return nil, failure(err)
+	}
+	if token.Extra("id_token") == nil { // which a provider may leave out; the old one goes on until its end
+		next := *old
+		next.Checked, next.Refresh = p.now().Unix(), token.RefreshToken
+		return &next, nil
+	}
+	next, _, err := p.session(ctx, e, token)
+	if err != nil {
+		return nil, err
+	}
+	if next.Subject != old.Subject {
+		return nil, errEnded
+	}
+	if next.SID == "" {
+		next.SID = old.SID
+	}
+	next.ID, next.Began = old.ID, old.Began
+	return next, nil
+}
+
+func isRefusal(err error) bool {
+	known, ok := errors.AsType[*rpcstatus.Error](err)
+	return ok && known.Code == codes.Unauthenticated
+}
