@@ -46,7 +46,7 @@ $RAYGATE_LOGIN_FILE.`,
 	fs := cmd.Flags()
 	fs.StringVar(&c.issuer, "issuer-url", "", "address of the identity provider (default that of the last login at this gateway)")
 	fs.StringVar(&c.clientID, "client-id", "", "name of a public client in the identity provider (default that of the last login at this gateway)")
-	fs.StringSliceVar(&c.scopes, "scopes", nil, "scopes to request (default those of the last login, or openid,email,profile,offline_access)")
+	fs.StringSliceVar(&c.scopes, "scopes", nil, "scopes to ask for (default those of the last login, or openid,email,profile,offline_access)")
 	fs.BoolVar(&c.device, "device", false, "log in by a code, in a browser on any machine")
 	fs.DurationVar(&c.timeout, "timeout", 5*time.Minute, "how long to wait for the login")
 	return cmd
