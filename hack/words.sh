@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Counts the words of the documents without generated references: hack/words.sh [FILE...]. It prints the words of each page, the longest page last, and the sum.
-# A word has a letter or a digit. Not counted: pages that a generator writes (kinds.md, device-registry.md, validation.md, reference.md, metrics.md), generated parts of other pages
+# A word has a letter; figures in tables are none. Not counted: pages that a generator writes (kinds.md, device-registry.md, validation.md, reference.md, metrics.md), generated parts of other pages
 # ("<!-- flags: generated -->" to "<!-- end -->"), comments, and blocks of code, which the second column counts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ fi
 awk '
 	function count(    n, i) {
 		for (i = 1; i <= NF; i++)
-			n += $i ~ /[[:alnum:]]/
+			n += $i ~ /[[:alpha:]]/
 		return n
 	}
 	FNR == 1 { generated = fenced = 0; blank = 1 }

@@ -108,7 +108,7 @@ const (
 
 // Reasons of the condition ReplicaFailure that KubeRay does not have.
 const (
-	// ReasonFailedCreateHeadService says that the head Service cannot be had, so that no Pods are made.
+	// ReasonFailedCreateHeadService says that the head Service does not exist and cannot be created, so that no Pods are made.
 	ReasonFailedCreateHeadService = "FailedCreateHeadService"
 )
 

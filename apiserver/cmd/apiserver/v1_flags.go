@@ -21,7 +21,7 @@ var withoutEffect = map[string]string{
 // addKubeRayFlags adds the flags of KubeRay's API server to fs.
 func addKubeRayFlags(fs *pflag.FlagSet) {
 	for name, why := range withoutEffect {
-		fs.String(name, "", "Accepted for KubeRay's sake, and without effect.")
+		fs.String(name, "", "Accepted for compatibility with KubeRay, without effect.")
 		_ = fs.MarkDeprecated(name, why) // fails for an unknown name only
 	}
 	fs.Lookup("collectMetricsFlag").NoOptDefVal = "true" // needs no value, unlike the others

@@ -202,7 +202,7 @@ func (v *Visit) hold(ctx context.Context, n int64) error {
 		r.count(v, n)
 		return nil
 	case v.bytes+n > r.limits.CallerBytes:
-		return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the call needs more memory than one caller may have: ask for less at once"}
+		return &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "TOO_LARGE", Message: "the call needs more memory than one caller may use; request less at once"}
 	}
 	var late <-chan time.Time
 	if v.bytes <= waitingBytes {

@@ -225,10 +225,10 @@ func (e *evidence) checkCreation() {
 		case ofDevices(message):
 			finding, remedy = refusedDevices, remedyDevices
 			if strings.Contains(message, "exceeded quota") {
-				finding, remedy = "DeviceQuotaExceeded", "ask for fewer or smaller devices, or for a larger ResourceQuota"
+				finding, remedy = "DeviceQuotaExceeded", "request fewer or smaller devices, or raise the ResourceQuota"
 			}
 		case strings.Contains(message, "exceeded quota"):
-			finding, remedy = "QuotaExceeded", "make the cluster smaller, or ask for a larger ResourceQuota"
+			finding, remedy = "QuotaExceeded", "make the cluster smaller, or raise the ResourceQuota"
 		case strings.Contains(message, "serviceaccount"):
 			finding, remedy = "ServiceAccountMissing", "create the ServiceAccount, or name another one"
 		case strings.Contains(message, "admission webhook"):

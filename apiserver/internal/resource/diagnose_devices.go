@@ -13,7 +13,7 @@ import (
 
 const (
 	refusedDevices = "DevicesRefused"
-	remedyDevices  = "change what the message names; `raygate explain -f` shows what device admission makes of the Pods"
+	remedyDevices  = "correct the field in the message; `raygate explain -f` shows the effect of device admission on the Pods"
 )
 
 // ofDevices reports whether a refusal comes from device admission, whose webhooks always have these names.

@@ -23,7 +23,7 @@ func (e *evidence) checkPods() {
 func (e *evidence) checkPod(p *corev1.Pod) {
 	pod := e.about("Pod", p.Name)
 	if c := conditionOf(p, corev1.PodScheduled); c.Status == corev1.ConditionFalse {
-		reason, remedy := "Unschedulable", "ask for less, add nodes, or see taints and selectors"
+		reason, remedy := "Unschedulable", "request less, add nodes, or check taints and selectors"
 		if strings.Contains(c.Message, "persistentvolumeclaim") {
 			reason, remedy = "VolumeMissing", "create the PersistentVolumeClaim, or remove the volume"
 		}

@@ -17,7 +17,7 @@ func Unheeded(r *http.Request, heeded ...string) error {
 	}
 	for _, name := range []string{"If-Match", "If-None-Match", "If-Unmodified-Since"} {
 		if r.Header.Values(name) != nil && !slices.Contains(heeded, name) {
-			return rpcstatus.BadField("", "the condition %s is not supported here: leave it out, for it would be ignored", name)
+			return rpcstatus.BadField("", "the condition %s is not supported here; remove it", name)
 		}
 	}
 	if r.URL.RawQuery == "" {
@@ -31,7 +31,7 @@ func Unheeded(r *http.Request, heeded ...string) error {
 		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		case "dryrun", "validateonly", "etag":
 			if !slices.Contains(heeded, name) {
-				return rpcstatus.BadField(rpcstatus.Quoted(name), "the query parameter is not supported here: leave it out, for it would be ignored")
+				return rpcstatus.BadField(rpcstatus.Quoted(name), "the query parameter is not supported here; remove it")
 			}
 		}
 	}

@@ -157,7 +157,7 @@ var (
 	// ErrFutureVersion means that a client requires a version that the API server has not reached.
 	ErrFutureVersion = errors.New("x-min-resource-version is newer than anything the Kubernetes API server has: send a resourceVersion that you read")
 	// ErrBehind means that the cache has not reached a version that a client requires.
-	ErrBehind = errors.New("the gateway has not yet seen the version asked for by x-min-resource-version")
+	ErrBehind = errors.New("the gateway has not yet seen the version in x-min-resource-version")
 )
 
 // Object is the JSON tree of an object to write. The Store owns it after the call.

@@ -155,7 +155,7 @@ func (s *step) startedAgain() bool {
 }
 
 func loseRecord(s *step) {
-	s.giveUp(rayv1.AppFailed, "Ray has no record of job "+s.status.JobId+" any more; its head was started anew without GCS fault tolerance")
+	s.giveUp(rayv1.AppFailed, "Ray has no record of job "+s.status.JobId+" any more; its head was replaced without GCS fault tolerance")
 }
 
 // leftUnknown reports whether the submitter has finished and Ray, queried after its last submission, does not know the job.

@@ -109,7 +109,7 @@ spec: {hard: {limits.nvidia.com/gpumem: "8191"}}
 		"the user's number":       {stdin: strings.Replace(asking(`nvidia.com/gpu: "1"`), "replicas: 2\n    rayStartParams: {}", "replicas: 2\n    rayStartParams: {num-gpus: '4'}", 1), want: []string{"Ray: num-gpus 4 (the user's)"}},
 		"refused":                 {stdin: asking("nvidia.com/gpumem: 8Gi"), code: 1, want: []string{"refused: container ray-worker: nvidia.com/gpumem:", "8192"}},
 		"nothing":                 {stdin: asking(`cpu: "1"`), code: 1, want: []string{"the key is there twice"}},
-		"no devices":              {stdin: strings.Replace(asking("X"), ", X", "", 1), want: []string{"no Pods that ask for shared accelerators"}},
+		"no devices":              {stdin: strings.Replace(asking("X"), ", X", "", 1), want: []string{"no Pods that request shared accelerators"}},
 		"a Pod without any":       {stdin: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}", want: []string{"stays as it is"}},
 		"a mistake":               {stdin: strings.Replace(pod, "name: main", "nane: main", 1), code: 1, want: []string{"nane"}},
 		"no YAML":                 {stdin: "a: [", code: 2},

@@ -22,7 +22,7 @@ func newExplain() *cobra.Command {
 	o := &explainOptions{}
 	cmd := &cobra.Command{
 		Use:   "explain -f FILE...",
-		Short: "Show what device admission makes of Pods that ask for shared accelerators",
+		Short: "Show the effect of device admission on Pods that request shared accelerators",
 		Long: `Show the effect of device admission on the Pods in YAML or JSON files, without a cluster.
 The report contains additions with their reasons, the devices, their count in Ray, their
 use of quotas, and the reason of a refusal.

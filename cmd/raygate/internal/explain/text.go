@@ -18,7 +18,7 @@ func (r *Report) Text() string {
 		r.Pods[i].write(&b)
 	}
 	if len(r.Pods) == 0 {
-		b.WriteString("no Pods that ask for shared accelerators\n")
+		b.WriteString("no Pods that request shared accelerators\n")
 	}
 	return b.String()
 }

@@ -98,7 +98,7 @@ func explain(ctx context.Context, s *session, t target, w io.Writer) {
 	defer cancel()
 	d, err := s.client.Messages(t.Kind.Kind, t.namespace).Diagnose(ctx, t.Name)
 	if err != nil {
-		fmt.Fprintf(w, "  the reason could not be found out: %s\n", reasonOf(err))
+		fmt.Fprintf(w, "  the reason is unknown: %s\n", reasonOf(err))
 		return
 	}
 	output.Diagnosis(w, t.String(), d)

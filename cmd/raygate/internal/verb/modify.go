@@ -131,7 +131,7 @@ func newSuspend(flags *connect.Flags) *cobra.Command {
 	}}
 	cmd := &cobra.Command{
 		Use:   "suspend (TYPE NAME... | TYPE/NAME...)",
-		Short: "Suspend objects: their Pods go, they stay",
+		Short: "Suspend objects: delete their Pods, and keep the objects",
 		Long: `Suspend objects. The Pods of a cluster, and the cluster of a job or service, are deleted
 until you resume it. A suspended cron job creates no jobs.`,
 		Example: `  raygate suspend raycluster/demo --wait`,

@@ -76,7 +76,7 @@ func (c *waitCommand) run(ctx context.Context, s *session, args []string) error 
 			state = r.Kind.Ready
 		}
 		if state == "" {
-			return fmt.Errorf("say with --for what %s is to be", r)
+			return fmt.Errorf("set --for to the state of %s to wait for", r)
 		}
 		if w.wait(ctx, target{Ref: r, namespace: s.namespace}, state) {
 			fmt.Fprintf(s.out, "%s is %s\n", r, state)

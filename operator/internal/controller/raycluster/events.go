@@ -24,7 +24,7 @@ func eventInvalid(errs field.ErrorList, note string) report.Event {
 func eventAdopted(rc *rayv1.RayCluster, head string, seen int64) report.Event {
 	note := fmt.Sprintf("Adopted head Pod %s of another version of the operator", head)
 	if seen > 0 && seen < rc.Generation {
-		note += "; should the spec have changed while no operator ran, Pods do not have that change: suspend and resume the cluster to make them anew"
+		note += "; Pods lack changes of the spec that were made while no operator ran: suspend and resume the cluster to replace them"
 	}
 	return report.Normal("AdoptedHeadPod", actionUpdate, "%s", note)
 }

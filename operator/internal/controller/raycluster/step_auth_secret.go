@@ -65,9 +65,9 @@ func noteLostToken(s *scope, made client.Object) {
 		return
 	}
 	s.children = append(s.children, childFailure{reason: "AuthTokenReplaced", action: actionCreate, message: fmt.Sprintf(
-		"Secret %s was lost and has a new token now, which Pods that run since before do not know: clients and new Pods cannot talk to them. "+
-			"Restart all Pods, for example by setting spec.suspend to true for a while; or put the old token back into the Secret, if you have it, "+
-			"and take off its annotation %s", made.GetName(), rayv1.AnnotationTokenReplaced)})
+		"Secret %s was lost and has a new token. Pods that started before do not know it, so clients and new Pods cannot talk to them. "+
+			"Suspend and resume the cluster to restart all Pods, or restore the old token in the Secret and remove its annotation %s",
+		made.GetName(), rayv1.AnnotationTokenReplaced)})
 }
 
 // startedBefore reports whether the Ray container started before t. Times in the same second do not count.

@@ -34,7 +34,7 @@ func (r *Reconciler) certificates(ctx context.Context, s *scope) {
 	}
 	if err != nil {
 		s.errs = append(s.errs, err)
-		s.hold("whether the certificates are ready is not known")
+		s.hold("the state of the certificates is unknown")
 		return
 	}
 	if why == "" {

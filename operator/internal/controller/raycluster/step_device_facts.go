@@ -35,11 +35,11 @@ func (r *Reconciler) deviceFacts(ctx context.Context, s *scope) (reconcile.Outco
 		r.versions.Replaced(s.stored)
 		return reconcile.Outcome{Stop: true, After: reconcile.Soon}, nil
 	case err != nil:
-		s.errs = append(s.errs, fmt.Errorf("storing what the autoscaler has to know of devices: %w", err)) // Pods are created all the same
+		s.errs = append(s.errs, fmt.Errorf("storing the devices of worker groups for the autoscaler: %w", err)) // Pods are created all the same
 		return reconcile.Outcome{}, nil
 	}
 	r.versions.Replaced(s.stored)
-	ctrllog.FromContext(ctx).Info("Stored what the autoscaler has to know of devices", "facts", len(want))
+	ctrllog.FromContext(ctx).Info("Stored the devices of worker groups for the autoscaler", "facts", len(want))
 	s.cluster.ResourceVersion, s.cluster.Generation = target.ResourceVersion, target.Generation
 	return reconcile.Outcome{}, nil
 }

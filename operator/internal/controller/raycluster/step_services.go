@@ -16,7 +16,7 @@ import (
 )
 
 // withoutHeadService is the reason to hold Pods without a head Service: workers would not find the head.
-const withoutHeadService = "the head Service cannot be had"
+const withoutHeadService = "the head Service does not exist and cannot be created"
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 

@@ -135,9 +135,9 @@ func (k *Keeper) recreate(ctx context.Context, state *kept) error {
 	now.SetAnnotations(state.last.GetAnnotations())
 	now.SetOwnerReferences(state.last.GetOwnerReferences())
 	if err := k.Writer.Create(ctx, now, client.FieldOwner(fieldOwner)); err != nil {
-		return fmt.Errorf("creating the deleted webhook configuration anew: %w", err)
+		return fmt.Errorf("creating the deleted webhook configuration again: %w", err)
 	}
-	klog.FromContext(ctx).Info("Created the registration of device admission anew, which somebody had deleted", "configuration", now.GetName())
+	klog.FromContext(ctx).Info("Created the deleted registration of device admission again", "configuration", now.GetName())
 	state.last, state.missing = now, false
 	return nil
 }
