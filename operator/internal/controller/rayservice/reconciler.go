@@ -68,6 +68,7 @@ type Reconciler struct {
 	waker    owned.Waker
 	optional *served.Watches
 	refusals byowner.Map[string, []string]
+	shown    byowner.Map[string, []string] // names of clusters in use that the cache has shown
 	steps    []reconcile.Step[*scope]
 }
 
@@ -83,7 +84,7 @@ func New(c Config) *Reconciler {
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
 	r.tracker = newTracker(c, r.waker.Wake)
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget, r.shown.Forget)
 	r.steps = r.list()
 	return r
 }
