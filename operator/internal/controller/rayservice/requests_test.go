@@ -2,9 +2,11 @@ package rayservice
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,6 +39,36 @@ func (s *stage) deleted() {
 	s.t.Helper()
 	s.must(s.store.Delete(s.t.Context(), s.get()))
 	s.until("gone", func(rs *rayv1.RayService) bool { return rs == nil })
+}
+
+// TestStatusOfAStartIsWrittenOnce from the choice of the first cluster to its first endpoint.
+func TestStatusOfAStartIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, live := counted(t)
+		s.until("ready", s.settled)
+		if n := strings.Count(s.told(), "update status *v1.RayService"); n > 3 { // the name of the cluster, what it deploys, and the start
+			t.Errorf("%d writes of the status:\n%s", n, s.told())
+		}
+		s.deleted()
+		if n := live.lists.Load(); n != 0 {
+			t.Errorf("%d lists from the API server", n)
+		}
+	})
+}
+
+// TestStartWithoutEndpointsIsReported after startTime.
+func TestStartWithoutEndpointsIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := counted(t)
+		s.until("made", func(*rayv1.RayService) bool { return len(s.clusters()) == 1 })
+		s.set(s.ill, s.clusters()[0], true)
+		s.until("with Services", func(*rayv1.RayService) bool { return strings.Contains(s.told(), "Normal CreatedService") })
+		begin := time.Now()
+		s.until("chosen", func(rs *rayv1.RayService) bool { return rs.Status.ActiveServiceStatus.RayClusterName != "" })
+		if waited := time.Since(begin); waited > startTime+pause {
+			t.Errorf("the choice of the cluster was written after %s", waited)
+		}
+	})
 }
 
 // TestClustersThatTheCacheMayNotShow are read from the API server before a service ends: this operator has not seen them, or has created one anew.
