@@ -118,8 +118,8 @@ func (s *step) mayHaveJob() bool {
 			arrived = arrived.Add(settling)
 		}
 		return submit.Asked && !submit.Done || !submit.Refused && !s.in.Ray.AskedAt.After(arrived)
-	case s.mode(rayv1.K8sJobMode):
-		return !s.leftUnknown()
+	case s.mode(rayv1.K8sJobMode): // a submitter that was killed may not have waited for the answer
+		return !s.leftUnknown() || s.in.Submitter.Failed && !s.in.Ray.answeredSince(s.in.Submitter.FinishedSince.Add(settling))
 	default:
 		return false
 	}
