@@ -48,11 +48,11 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayService, s *s
 	return nil
 }
 
-// startTime is how long the status of a service that starts waits for the first endpoint.
-const startTime = 2 * time.Second
+// startTime is how long the status of a service that starts waits for the first endpoint, which follows an answer of the proxy on the head.
+const startTime = maxProbePause + time.Second
 
 // putOff returns how long to wait before the status is written, or 0. When a service starts, its Services, the choice of its first cluster and its
-// first endpoint follow each other within a second: one write is enough for them.
+// first endpoint follow each other: one write is enough for them.
 func (r *Reconciler) putOff(before, after *rayv1.RayService, s *scope) time.Duration {
 	starts := before.Status.ActiveServiceStatus.RayClusterName == "" && s.plan.Services != "" && after.Status.NumServeEndpoints == 0 && !s.in.Strategy.Steps
 	if troubled := len(s.refused)+len(s.errs) > 0 || len(report.Done(s.events)) < len(s.events); troubled || !starts {
