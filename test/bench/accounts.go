@@ -31,13 +31,13 @@ func accounts() []account {
 		{
 			what: "RayJob of one head, HTTPMode", list: rayJobs, make: jobIn(rayv1.HTTPMode), done: jobEnded, limit: 12,
 			necessary: append(necessaryOfJobs(),
-				necessary{request{"update", "rayjobs.ray.io/status"}, 4, "id and name of the cluster before they are used; the job runs; it ended; its cluster is shut down"}),
+				necessary{request{"create", "events.events.k8s.io"}, 4, "as in KubeRay: Pod and Service of the cluster; cluster created; Service created; cluster deleted"}),
 		},
 		{
 			what: "RayJob of one head, K8sJobMode", list: rayJobs, make: jobIn(rayv1.K8sJobMode), done: jobEnded, limit: 13,
 			necessary: append(necessaryOfJobs(),
 				necessary{request{"create", "jobs.batch"}, 1, "submits the Ray job"},
-				necessary{request{"update", "rayjobs.ray.io/status"}, 4, "id and name of the cluster before they are used; the job runs; it ended; its cluster is shut down"}),
+				necessary{request{"create", "events.events.k8s.io"}, 5, "as in HTTPMode; Job created"}),
 		},
 		{
 			what: "RayService of 1+1", list: func() client.ObjectList { return &rayv1.RayServiceList{} },
@@ -51,9 +51,11 @@ func accounts() []account {
 				{request{"create", "pods"}, 2, "one per Pod"},
 				{request{"create", "services"}, 3, "of the head; of the RayService for its head, and for its applications"},
 				{request{"patch", "pods"}, 1, "the label by which the Service finds the head once its proxy is ready"},
-				{request{"create", "events.events.k8s.io"}, 2, "of the cluster, and of the service"},
-				{request{"update", "rayclusters.ray.io/status"}, 2, "Pods; ready"},
+				{request{"create", "events.events.k8s.io"}, 6, "as in KubeRay: Pods and Service of the cluster; cluster created; configuration sent; Services created; head labelled; cluster deleted"},
+				{request{"update", "rayclusters.ray.io/status"}, 2, "head ready, by which the configuration is sent; ready"},
 				{request{"update", "rayservices.ray.io/status"}, 3, "name of the cluster before it is created; deploys; ready"},
+				{request{"patch", "rayservices.ray.io"}, 2, "KubeRay's finalizer, which keeps the RayService until its clusters are gone; metadata is not written with the status"},
+				{request{"delete", "rayclusters.ray.io"}, 1, "the garbage collector waits for the RayService"},
 			},
 		},
 	}
@@ -64,10 +66,11 @@ func necessaryOfJobs() []necessary {
 	return []necessary{
 		{request{"create", "rayclusters.ray.io"}, 1, "the cluster of the job"},
 		{request{"create", "pods"}, 1, "its head"},
-		{request{"create", "services"}, 1, "of its head"},
+		{request{"create", "services"}, 2, "of its head; of the RayJob for the head of its present cluster, as in KubeRay"},
 		{request{"update", "rayclusters.ray.io/status"}, 1, "ready, by which the job starts"},
+		{request{"update", "rayjobs.ray.io/status"}, 3, "id and name of the cluster before they are used; the job runs; it ended"},
+		{request{"patch", "rayjobs.ray.io"}, 2, "KubeRay's finalizer, by which a deleted RayJob stops its Ray job; metadata is not written with the status"},
 		{request{"delete", "rayclusters.ray.io"}, 1, "shutdownAfterJobFinishes"},
-		{request{"create", "events.events.k8s.io"}, 2, "cluster created; the end of the job"},
 	}
 }
 

@@ -39,6 +39,8 @@ func TestGivingUp(t *testing.T) {
 		"Ray never had it, the submitter is gone":  {changes{unseen, unknown(9), none}, running, "", stop},
 		"Ray says that it does not have it":        {changes{unseen, unknown(41), none, stopMisses(40, 40), now(41)}, running, "", stop},
 		"Ray has said so for a while":              {changes{unseen, unknown(51), none, stopMisses(40, 52), now(52)}, failed, "", nil},
+		"the submitter broke":                      {changes{unseen, unknown(9), broke(5)}, running, "", stop},
+		"the submitter broke a while ago":          {changes{unseen, unknown(17), broke(5), now(18)}, failed, "", nil},
 		"it got there all the same":                {changes{unseen, says(run, 43), none, stopMisses(40, 40), now(43)}, running, run, stop},
 		"Ray has lost it":                          {changes{unknown(9)}, running, run, remove},
 		"Ray has lost it, HTTP":                    {changes{mode(rayv1.HTTPMode), unknown(9)}, failed, bad, nil},

@@ -93,9 +93,14 @@ const foreignTime = 10 * time.Second
 
 func submitterForeign(s *step) bool { return s.mode(rayv1.K8sJobMode) && s.in.Submitter.Foreign }
 
+// NameTaken returns the message of a RayJob whose submitter cannot be created because a Job of another owner has its name.
+func NameTaken(j *rayv1.RayJob) string {
+	return "a Job named " + j.Name + " belongs to somebody else; delete or rename it"
+}
+
 func awaitName(s *step) {
 	s.takeAddress()
-	s.status.Message = "a Job named " + s.in.Job.Name + " belongs to somebody else; delete or rename it"
+	s.status.Message = NameTaken(s.in.Job)
 	s.lookAtDeadlines()
 	s.lookAt(s.in.Now.Add(foreignTime))
 }

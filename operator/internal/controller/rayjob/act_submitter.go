@@ -15,6 +15,8 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
 // Names of children in events.
@@ -42,6 +44,17 @@ func (r *Reconciler) ensureSubmitter(ctx context.Context, s *scope) {
 	r.decorateSubmitter(j, desired)
 	r.known.Delete(s.job.UID, absent(desired))
 	result := r.children.Ensure(ctx, s.job, children.Child{Desired: desired, AsFound: true})
+	if f := result.Failure; f != nil && f.Taken { // the next reconcile reads the Job, and the plan waits for the name
+		s.after(result.After)
+		s.hold("")
+		s.warn(jobplan.NameTaken(s.job))
+		return
+	}
+	if result.Stale { // of a deleted RayJob of the same name, or deleted meanwhile
+		s.after(reconcile.Soon)
+		s.hold("")
+		return
+	}
 	s.holdFor(s.took(r.said, whatSubmitter, result))
 	if found, ok := result.Object.(*batchv1.Job); ok && result.Err == nil && result.Failure == nil {
 		if id := submits(found); id != "" && id != j.Status.JobId {

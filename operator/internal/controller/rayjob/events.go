@@ -8,19 +8,18 @@ import (
 // actionFinish is the action of events about the end of an attempt.
 const actionFinish = "Finish"
 
-// eventsOf returns the events for a newly saved status. KubeRay sends none of them.
+// eventsOf returns the events for a newly saved status: those of failures. KubeRay sends none of them. A success has none, since the condition
+// Complete says the same.
 func eventsOf(before, after *rayv1.RayJob) []report.Event {
-	if !ends(before, after) {
-		return nil
-	}
 	st := &after.Status
-	what := "job " + st.JobId + " on RayCluster " + st.RayClusterName
-	switch st.JobDeploymentStatus {
-	case rayv1.JobDeploymentStatusComplete:
-		return []report.Event{report.Normal("RayJobCompleted", actionFinish, "%s ended: %s", what, st.JobStatus)}
-	case rayv1.JobDeploymentStatusRetrying:
-		return []report.Event{report.Warning("RayJobRetrying", actionFinish, what+" failed and is tried again: "+string(st.Reason)+": "+st.Message)}
+	failed := "job " + st.JobId + " on RayCluster " + st.RayClusterName + " failed"
+	why := ": " + string(st.Reason) + ": " + st.Message
+	switch {
+	case !ends(before, after), st.JobDeploymentStatus == rayv1.JobDeploymentStatusComplete:
+		return nil
+	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying:
+		return []report.Event{report.Warning("RayJobRetrying", actionFinish, failed+" and is tried again"+why)}
 	default:
-		return []report.Event{report.Warning("RayJobFailed", actionFinish, what+" failed: "+string(st.Reason)+": "+st.Message)}
+		return []report.Event{report.Warning("RayJobFailed", actionFinish, failed+why)}
 	}
 }

@@ -91,7 +91,7 @@ func TestKubernetesJobSubmits(t *testing.T) {
 	if n := w.written("create Job"); n != 1 {
 		t.Errorf("%d Jobs were created", n)
 	}
-	w.oneEvent("demo", "CreatedRayCluster", "CreatedRayJobSubmitter", "CreatedService", "RayJobCompleted", "DeletedRayCluster")
+	w.oneEvent("demo", "CreatedRayCluster", "CreatedRayJobSubmitter", "CreatedService", "DeletedRayCluster")
 }
 
 // TestTokenIsReadAndSent also deletes a RayJob whose token is missing, which must not hold it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +37,8 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 				report.Send(r.config.Recorder, before, report.Done(s.events))
 				return err
 			}
-			if name := after.Status.RayClusterName; name != before.Status.RayClusterName && !s.selects() {
-				r.known.since(s, absent(&rayv1.RayCluster{}), name) // no process has made it: its name is new and random
+			if name := after.Status.RayClusterName; name != before.Status.RayClusterName && name != "" {
+				r.begins(s, name)
 			}
 			if after.Status.JobDeploymentStatus != before.Status.JobDeploymentStatus {
 				s.after(reconcile.Soon) // no watch covers the actions of the new state
@@ -51,6 +52,17 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayJob, s *scope
 	report.Send(r.config.Recorder, after, s.events)
 	r.release(s, after)
 	return nil
+}
+
+// begins records what no process has made for a new attempt, so that the API server is not asked for it. The name of the cluster is random. The
+// Job of an earlier attempt is gone, and its creation finds one of another owner.
+func (r *Reconciler) begins(s *scope, cluster string) {
+	if !s.selects() {
+		r.known.since(s, absent(&rayv1.RayCluster{}), cluster)
+	}
+	if s.mode() == rayv1.K8sJobMode {
+		r.known.since(s, absent(&batchv1.Job{}), s.job.Name)
+	}
 }
 
 // nextStatus returns the planned status. If an action was held, the state stays and the message has the reason.

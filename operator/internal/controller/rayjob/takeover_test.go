@@ -9,6 +9,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,17 +124,46 @@ func TestJobOfKubeRayIsLabelled(t *testing.T) {
 	})
 }
 
-// TestForeignJobOfTheName is neither taken for the submitter nor touched.
+// unlabelled hides Jobs without the label of a cluster, as the cache does.
+type unlabelled struct{ client.Client }
+
+// Get implements client.Client.
+func (u unlabelled) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := u.Client.Get(ctx, key, o, opts...); err != nil {
+		return err
+	}
+	if _, ok := o.(*batchv1.Job); ok && o.GetLabels()[rayv1.LabelCluster] == "" {
+		return apierrors.NewNotFound(batchv1.Resource("jobs"), key.Name)
+	}
+	return nil
+}
+
+// TestForeignJobOfTheName is neither taken for the submitter nor touched, and is not reported as a failure of the operator.
 func TestForeignJobOfTheName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "foreign"}}
-		foreign.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x"}}
-		s := newStage(t, storyJob(rayv1.K8sJobMode), foreign)
-		waits := func(j *rayv1.RayJob) bool { return strings.Contains(j.Status.Message, "belongs to somebody else") }
-		s.play(onlooker, waits)
-		if err := s.store.Delete(context.Background(), foreign); err != nil {
-			t.Fatal(err)
-		}
-		s.play(onlooker, finished, dashboard.Succeeded)
-	})
+	for name, owners := range map[string][]metav1.OwnerReference{
+		"of nobody":           nil,
+		"of a deleted RayJob": {{APIVersion: rayv1.GroupVersion.String(), Kind: "RayJob", Name: "demo", UID: "before", Controller: new(true)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				foreign := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", UID: "foreign", OwnerReferences: owners}}
+				foreign.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x"}}
+				s := newStage(t, storyJob(rayv1.K8sJobMode), foreign)
+				s.change = func(c *Config) { c.Client = unlabelled{c.Client} }
+				s.restart()
+				waits := func(j *rayv1.RayJob) bool { return strings.Contains(j.Status.Message, "belongs to somebody else") }
+				s.play(onlooker, waits)
+				if state := s.get().Status.JobDeploymentStatus; state != rayv1.JobDeploymentStatusInitializing {
+					t.Errorf("state %s while the name is taken", state)
+				}
+				if err := s.store.Delete(context.Background(), foreign); err != nil {
+					t.Fatal(err)
+				}
+				s.play(onlooker, finished, dashboard.Succeeded)
+				if events := strings.Join(s.events, " "); strings.Contains(events, "FailedTo") {
+					t.Errorf("events %s", events)
+				}
+			})
+		})
+	}
 }

@@ -17,6 +17,7 @@ import (
 // createCluster creates the cluster with the name in the status.
 func (r *Reconciler) createCluster(ctx context.Context, s *scope) {
 	if s.plan.Create != "" {
+		r.shown.Forget(s.service.UID) // an earlier cluster of the name may have been deleted
 		rc := rayservice.Cluster(s.service, s.plan.Create, rayservice.Options{Version: r.config.Version, FromMinimum: s.plan.FromMinimum})
 		r.ensure(ctx, s, s.service, whatCluster, children.Child{Desired: rc, AsFound: true})
 	}

@@ -3,6 +3,7 @@ package rayservice
 import (
 	"context"
 	"errors"
+	"time"
 
 	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/tools/events"
@@ -68,6 +69,8 @@ type Reconciler struct {
 	waker    owned.Waker
 	optional *served.Watches
 	refusals byowner.Map[string, []string]
+	shown    byowner.Map[string, []string]  // names of clusters in use that the cache has shown
+	starting byowner.Map[string, time.Time] // since when the status of a service that starts is not written
 	steps    []reconcile.Step[*scope]
 }
 
@@ -83,7 +86,7 @@ func New(c Config) *Reconciler {
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
 	r.tracker = newTracker(c, r.waker.Wake)
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.tracker.forget, r.refusals.Forget, r.shown.Forget, r.starting.Forget)
 	r.steps = r.list()
 	return r
 }

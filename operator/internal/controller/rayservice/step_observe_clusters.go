@@ -81,7 +81,11 @@ func (r *Reconciler) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster
 		return nil, fmt.Errorf("listing clusters: %w", err)
 	}
 	if len(list.Items) > 0 || s.service.DeletionTimestamp == nil && !s.suspending() {
+		r.noteShown(s, list.Items)
 		return list.Items, nil
+	}
+	if s.service.DeletionTimestamp != nil && r.allShown(s) {
+		return nil, nil
 	}
 	err := r.config.Live.List(ctx, &list, client.InNamespace(s.service.Namespace), client.MatchingLabels{
 		rayv1.LabelOriginatedFromCRName: s.service.Name, rayv1.LabelOriginatedFromCRD: "RayService",
@@ -90,6 +94,23 @@ func (r *Reconciler) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster
 		return nil, fmt.Errorf("listing clusters: %w", err)
 	}
 	return slices.DeleteFunc(list.Items, func(rc rayv1.RayCluster) bool { return !metav1.IsControlledBy(&rc, s.service) }), nil
+}
+
+// noteShown records which of the clusters in use the cache has shown.
+func (r *Reconciler) noteShown(s *scope, found []rayv1.RayCluster) {
+	had, _ := r.shown.Get(s.service.UID, "")
+	r.shown.Set(s.service.UID, "", slices.DeleteFunc(s.used(), func(name string) bool {
+		isFound := slices.ContainsFunc(found, func(rc rayv1.RayCluster) bool { return rc.Name == name }) //nolint:gocritic // two at most
+		return !isFound && !slices.Contains(had, name)
+	}))
+}
+
+// allShown reports whether the cache has shown all clusters in use to this process since the last creation. If it shows none of them now, they are
+// gone: a name is saved before its cluster is created.
+func (r *Reconciler) allShown(s *scope) bool {
+	had, _ := r.shown.Get(s.service.UID, "")
+	used := s.used()
+	return len(used) > 0 && !slices.ContainsFunc(used, func(name string) bool { return !slices.Contains(had, name) })
 }
 
 // pods finds the head of a cluster and counts the Pods behind its serve Service.
