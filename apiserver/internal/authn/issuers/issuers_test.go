@@ -165,14 +165,18 @@ func TestLoadNamesMistakes(t *testing.T) {
 
 // The entries for issuers in the documentation are valid.
 func TestDocumentedIssuers(t *testing.T) {
-	entry := regexp.MustCompile("(?ms)^```yaml\n(- issuer:.*?)^```")
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "howto-login-providers.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := entry.FindAllStringSubmatch(string(text), -1)
-	if len(found) < 5 {
-		t.Errorf("%d entries", len(found))
+	entry := regexp.MustCompile("(?ms)^(- issuer:.*?)^```")
+	var found [][]string
+	for page, want := range map[string]int{"howto-login-providers.md": 5, "howto-login.md": 1} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := entry.FindAllStringSubmatch(string(text), -1)
+		if len(of) != want {
+			t.Errorf("%s has %d entries", page, len(of))
+		}
+		found = append(found, of...)
 	}
 	for _, each := range found {
 		if _, err := Load(write(t, "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n"+each[1])); err != nil {
