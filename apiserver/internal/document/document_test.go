@@ -149,9 +149,7 @@ func TestJSON(t *testing.T) {
 			for n, text := range tc.objects {
 				objects[n] = []byte(text)
 			}
-			var parts [][]byte
-			parts, err = JSONWith(tc.message, tc.message.ProtoReflect().Descriptor().Fields().ByName(tc.field), objects...)
-			got = bytes.Join(parts, nil)
+			got, err = JSONWith(tc.message, tc.message.ProtoReflect().Descriptor().Fields().ByName(tc.field), objects...)
 		}
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, tc.want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -37,25 +38,28 @@ func JSON(m proto.Message) ([]byte, error) {
 	return data, nil
 }
 
-// JSONWith is JSON, in parts, of a message that has at least one field, with one more: the JSON of an object, or a list of them. Their bytes are shared.
-func JSONWith(m proto.Message, field protoreflect.FieldDescriptor, objects ...[]byte) ([][]byte, error) {
+// JSONWith is JSON of a message that has at least one field, with one more: the JSON of an object, or a list of them.
+func JSONWith(m proto.Message, field protoreflect.FieldDescriptor, objects ...[]byte) ([]byte, error) {
 	head, err := JSON(m)
 	if err != nil {
 		return nil, err
 	}
-	open, separator, end := "", []byte(","), "}"
+	open, end := "", "}"
 	if field.IsList() {
 		open, end = "[", "]}"
 	}
-	parts := make([][]byte, 0, 2*len(objects)+2)
-	parts = append(parts, fmt.Appendf(head[:len(head)-1], `,%q:%s`, field.JSONName(), open))
+	size := len(objects) + len(end)
+	for _, object := range objects {
+		size += len(object)
+	}
+	data := slices.Grow(fmt.Appendf(head[:len(head)-1], `,%q:%s`, field.JSONName(), open), size)
 	for n, object := range objects {
 		if n > 0 {
-			parts = append(parts, separator)
+			data = append(data, ',')
 		}
-		parts = append(parts, object)
+		data = append(data, object...)
 	}
-	return append(parts, []byte(end)), nil
+	return append(data, end...), nil
 }
 
 // AppendField appends an encoded message as a field of another.

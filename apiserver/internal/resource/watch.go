@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -85,8 +84,7 @@ func (r *Resource) encodeFrame(_ context.Context, message proto.Message, e store
 		if err != nil {
 			return nil, err
 		}
-		parts, err := document.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
-		return bytes.Join(parts, nil), err
+		return document.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
 	}
 	var data []byte
 	var err error
