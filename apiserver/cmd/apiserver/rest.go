@@ -7,10 +7,20 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
+
+// newPages returns the handler that shows dashboards to browsers. There is none with --authentication=impersonate, because a ticket cannot
+// repeat the connection that authenticates the caller.
+func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*dashboardproxy.Pages, error) {
+	if o.Authentication == string(authn.Impersonate) {
+		return nil, nil
+	}
+	return dashboardproxy.NewPages(dashboards, o.pageTokenKeys)
+}
 
 // addREST makes the HTTP server: the APIs, pages of dashboards and the console.
 func (a *app) addREST() error {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
 	"github.com/raygate/raygate/apiserver/internal/edge"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
@@ -46,7 +47,7 @@ type Options struct {
 	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 	// Pages shows dashboards to browsers. Nil means that it does not.
-	Pages *Pages
+	Pages *dashboardproxy.Pages
 }
 
 // API is the HTTP handler of this version.
@@ -55,15 +56,14 @@ type API struct {
 	routes rest.Routes
 	zip    func(http.Handler) http.HandlerFunc
 	gate   rest.Gate
+	// files are the places of requests for files of pages without a caller.
+	files chan struct{}
 }
 
 // New returns the handler.
 func New(o Options) (*API, error) {
-	a := &API{Options: o, routes: rest.RoutesOf(Services...)}
+	a := &API{Options: o, routes: rest.RoutesOf(Services...), files: make(chan struct{}, maxFiles)}
 	a.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: a.WriteError}
-	if a.Pages != nil {
-		a.Pages.files = make(chan struct{}, maxFiles)
-	}
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {
