@@ -17,10 +17,9 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/tap"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -37,22 +36,18 @@ const requestIDKey = "x-request-id"
 
 // ServerOptions are what a grpc.Server needs for services that are registered with Registrar.
 func (e *Edge) ServerOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.InTapHandle(e.tap), grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(e.MaxBody)}
+	return []grpc.ServerOption{grpc.UnknownServiceHandler(e.unknownMethod), grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(e.MaxBody)}
 }
 
-// tap rejects a call by its header where that needs no request to the API server. The connection waits for it, so it must not block.
-func (e *Edge) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if isOpen(info.FullMethodName) {
-		return ctx, nil
+// unknownMethod ends a call of a method that does not exist. Callers without credentials do not learn that.
+func (e *Edge) unknownMethod(_ any, s grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(s)
+	_, visit, err := e.enter(s.Context(), method)
+	if err != nil {
+		return e.refuse(s.Context(), err)
 	}
-	id := e.Identifier(headerOf(ctx, info.FullMethodName, info.Header))
-	if id.Err != nil {
-		return ctx, e.status(info.Header, id.Err)
-	}
-	if id.Caller != nil {
-		ctx = authn.WithCaller(ctx, id.Caller)
-	}
-	return ctx, nil
+	visit.Leave()
+	return status.Errorf(codes.Unimplemented, "unknown method %s", method)
 }
 
 // isOpen reports whether a method needs no credentials: health checks and reflection.
@@ -60,20 +55,15 @@ func isOpen(fullMethod string) bool {
 	return strings.HasPrefix(fullMethod, "/grpc.health.") || strings.HasPrefix(fullMethod, "/grpc.reflection.")
 }
 
-// status translates errors that occur before the interceptors are called.
-func (e *Edge) status(md metadata.MD, err error) error {
+// refuse translates an error that occurs before the interceptors are called, and counts it.
+func (e *Edge) refuse(ctx context.Context, err error) error {
 	id := ""
-	if ids := md.Get(requestIDKey); len(ids) > 0 {
+	if ids := metadata.ValueFromIncomingContext(ctx, requestIDKey); len(ids) > 0 {
 		id = ids[0]
 	}
 	st, _ := e.Table.Status(err, id)
 	e.Refused("grpc", st.Code())
 	return st.Err()
-}
-
-func (e *Edge) refuse(ctx context.Context, err error) error {
-	md, _ := metadata.FromIncomingContext(ctx)
-	return e.status(md, err)
 }
 
 // headerOf converts a gRPC call to an HTTP request for identifiers.
@@ -118,27 +108,24 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 }
 
 // enter is Enter for a gRPC call.
-func (r registrar) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
+func (e *Edge) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
 	long := MethodOf(method).Long
 	if isOpen(method) {
 		from := ""
 		if p, ok := peer.FromContext(ctx); ok {
 			from = p.Addr.String()
 		}
-		return enter(ctx, r.edge.open, host(from), long)
-	}
-	if c := authn.CallerFrom(ctx); c != nil { // the tap knew
-		return enter(ctx, r.edge.room, c.Name(), long)
+		return enter(ctx, e.open, host(from), long)
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	return r.edge.Enter(ctx, headerOf(ctx, method, md), long)
+	return e.Enter(ctx, headerOf(ctx, method, md), long)
 }
 
 // unaryHandler reads the request of a unary method once the call has a caller and room.
 func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 	return func(impl any, s grpc.ServerStream) error {
 		method, _ := grpc.MethodFromServerStream(s)
-		ctx, visit, err := r.enter(s.Context(), method)
+		ctx, visit, err := r.edge.enter(s.Context(), method)
 		if err != nil {
 			return r.edge.refuse(s.Context(), err)
 		}
@@ -202,7 +189,7 @@ func receiveWithin(s grpc.ServerStream, patience time.Duration) (*rawBody, error
 func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.StreamHandler {
 	info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: desc.ClientStreams, IsServerStream: desc.ServerStreams}
 	return func(impl any, s grpc.ServerStream) error {
-		ctx, visit, err := r.enter(s.Context(), method)
+		ctx, visit, err := r.edge.enter(s.Context(), method)
 		if err != nil {
 			return r.edge.refuse(s.Context(), err)
 		}
