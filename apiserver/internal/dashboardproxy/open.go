@@ -184,7 +184,7 @@ func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.Ad
 }
 
 func notReady(cluster, why string) error {
-	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "CLUSTER_NOT_READY", Message: fmt.Sprintf("RayCluster %s is not ready: %s", cluster, why)}
+	return rpcstatus.Precondition("CLUSTER_NOT_READY", "RayCluster %s is not ready: %s", cluster, why)
 }
 
 // StillAllowed returns the reason why a caller may no longer use the dashboard. Verdicts may be a few seconds old. If the API server is

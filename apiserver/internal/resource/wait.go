@@ -134,7 +134,7 @@ func (w *waiter) seeObject(replaced bool) error {
 	case p.Done:
 		return errReached
 	case p.Never != "":
-		return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WILL_NOT_HAPPEN", Message: p.Never}
+		return rpcstatus.Precondition("WILL_NOT_HAPPEN", "%s", p.Never)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.Trigg
 		return nil, err
 	}
 	if item.DeletionTimestamp != nil {
-		return nil, wrongState("DELETING", "RayCronJob %s is being deleted", item.Name)
+		return nil, rpcstatus.Precondition("DELETING", "RayCronJob %s is being deleted", item.Name)
 	}
 	tree, err := item.Tree()
 	if err != nil {

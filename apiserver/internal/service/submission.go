@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"k8s.io/apimachinery/pkg/types"
@@ -231,13 +229,9 @@ func (s *submissionServer) StopSubmission(ctx context.Context, req *raygatev2.St
 func stop(ctx context.Context, c dashboard.Client, id string) error {
 	stopped, err := c.StopJob(ctx, id)
 	if err == nil && !stopped {
-		return wrongState("JOB_ENDED", "there is nothing to stop: the Ray job %s has ended", id)
+		return rpcstatus.Precondition("JOB_ENDED", "there is nothing to stop: the Ray job %s has ended", id)
 	}
 	return err
-}
-
-func wrongState(reason, format string, args ...any) error {
-	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // DeleteSubmission implements raygatev2.SubmissionServiceServer.
@@ -249,7 +243,7 @@ func (s *submissionServer) DeleteSubmission(ctx context.Context, req *raygatev2.
 	if err = c.DeleteJob(ctx, req.GetSubmissionId()); err != nil {
 		// For a job that is running Ray answers with an internal error.
 		if job, getErr := c.GetJob(ctx, req.GetSubmissionId()); getErr == nil && !job.Status.Final() {
-			err = wrongState("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
+			err = rpcstatus.Precondition("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
 		}
 		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
 	}
