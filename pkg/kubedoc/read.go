@@ -58,7 +58,7 @@ func read(r *reader, isYAML bool) (map[string]any, field.ErrorList) {
 type reader struct {
 	mistakes
 	data   []byte
-	pos    int // in JSON
+	json   *json.Decoder // of data that is JSON
 	values int
 	text   int // bytes
 
@@ -95,6 +95,8 @@ func (r *reader) readJSON() (any, bool) {
 		r.wrong(nil, mistake.Syntax, "not JSON: "+r.position(err)+err.Error())
 		return nil, false
 	}
+	r.json = json.NewDecoder(bytes.NewReader(r.data))
+	r.json.UseNumber()
 	return r.jsonValue(nil, 0)
 }
 
@@ -118,42 +120,39 @@ func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 		r.wrong(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
 		return nil, false
 	}
-	switch r.next() {
-	case '{':
-		return r.jsonObject(at, depth)
-	case '[':
+	switch t := r.token(at).(type) {
+	case json.Delim:
+		if t == '{' {
+			return r.jsonObject(at, depth)
+		}
 		return r.jsonList(at, depth)
-	case '"':
-		return r.jsonString(at), true
-	case 't':
-		r.pos += len("true")
-		return true, true
-	case 'f':
-		r.pos += len("false")
-		return false, true
-	case 'n':
-		r.pos += len("null")
-		return nil, true
+	case json.Number:
+		return r.number(t.String(), at), true
+	default: // a string, a boolean or null
+		return t, true
 	}
-	start := r.pos
-	for r.pos < len(r.data) && strings.IndexByte("+-.eE0123456789", r.data[r.pos]) >= 0 {
-		r.pos++
-	}
-	return r.number(string(r.data[start:r.pos]), at), true
 }
 
-// next returns the first byte of the next value, or the end of an object or list. Separators have been checked already.
-func (r *reader) next() byte {
-	for strings.IndexByte(" \t\r\n,:", r.data[r.pos]) >= 0 {
-		r.pos++
+// token returns the next token. at is where it is.
+func (r *reader) token(at *place) json.Token {
+	start := r.json.InputOffset()
+	t, _ := r.json.Token() // the document is valid
+	text, isText := t.(string)
+	raw := r.data[start:r.json.InputOffset()]
+	switch {
+	case !isText:
+	case !utf8.Valid(raw): // invalid text is silently replaced by U+FFFD
+		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")
+	case strings.Count(text, "\uFFFD") > bytes.Count(raw, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`)):
+		r.wrong(at, mistake.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
 	}
-	return r.data[r.pos]
+	return t
 }
 
 func (r *reader) jsonObject(at *place, depth int) (any, bool) {
 	object := map[string]any{}
-	for r.pos++; r.next() != '}'; {
-		key := r.jsonString(at)
+	for r.json.More() {
+		key, _ := r.token(at).(string)
 		here := place{up: at, name: key}
 		value, ok := r.jsonValue(&here, depth+1)
 		if !ok {
@@ -165,13 +164,13 @@ func (r *reader) jsonObject(at *place, depth int) (any, bool) {
 		}
 		object[key] = value
 	}
-	r.pos++
+	r.token(at)
 	return object, true
 }
 
 func (r *reader) jsonList(at *place, depth int) (any, bool) {
 	list := []any{}
-	for r.pos++; r.next() != ']'; {
+	for r.json.More() {
 		here := place{up: at, index: len(list), isItem: true}
 		value, ok := r.jsonValue(&here, depth+1)
 		if !ok {
@@ -179,34 +178,8 @@ func (r *reader) jsonList(at *place, depth int) (any, bool) {
 		}
 		list = append(list, value)
 	}
-	r.pos++
+	r.token(at)
 	return list, true
-}
-
-// jsonString reads a string. The reader is at its opening quote.
-func (r *reader) jsonString(at *place) string {
-	start, escaped := r.pos, false
-	for r.pos++; r.data[r.pos] != '"'; r.pos++ {
-		if r.data[r.pos] == '\\' {
-			escaped = true
-			r.pos++
-		}
-	}
-	r.pos++
-	raw := r.data[start:r.pos]
-	valid := utf8.Valid(raw)
-	if valid && !escaped {
-		return string(raw[1 : len(raw)-1])
-	}
-	var text string
-	_ = json.Unmarshal(raw, &text) // silently replaces invalid text by U+FFFD
-	switch {
-	case !valid:
-		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")
-	case strings.Count(text, "\uFFFD") > bytes.Count(raw, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`)):
-		r.wrong(at, mistake.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
-	}
-	return text
 }
 
 func (r *reader) number(text string, at *place) any {
