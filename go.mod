@@ -52,6 +52,7 @@ require (
 
 require (
 	github.com/coreos/go-oidc/v3 v3.20.0
+	github.com/tidwall/sjson v1.2.5
 	gopkg.in/go-jose/go-jose.v2 v2.6.3
 	sigs.k8s.io/gateway-api v1.6.3
 )
