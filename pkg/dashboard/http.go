@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -93,17 +94,10 @@ func (c *HTTPClient) url(q call) (*url.URL, error) {
 		}
 		path, raw = "/api/jobs/"+q.id+q.below, "/api/jobs/"+url.PathEscape(q.id)+q.below
 	}
-	u.RawPath = trimSlash(u.EscapedPath()) + raw
-	u.Path = trimSlash(u.Path) + path
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + raw
+	u.Path = strings.TrimRight(u.Path, "/") + path
 	u.RawQuery = q.query
 	return &u, nil
-}
-
-func trimSlash(path string) string {
-	for len(path) > 0 && path[len(path)-1] == '/' {
-		path = path[:len(path)-1]
-	}
-	return path
 }
 
 // do sends the request and decodes a good answer into the target.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/apiserver/internal/edge"
+	gateway "github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -256,7 +256,7 @@ func mostVerbose(c *logsapi.LoggingConfiguration) logsapi.VerbosityLevel {
 // checkLocal requires loopback addresses if callers need no credentials. danger describes what remote callers could do.
 func (o *Options) checkLocal(check func(wrong bool, format string, args ...any), danger string) {
 	for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
-		check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
+		check(!o.InsecureAllowRemoteNone && address != "" && !gateway.IsLoopback(address),
 			"%s=%s reaches beyond this machine, and with %s: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address, danger)
 	}
 }
@@ -272,7 +272,7 @@ func (o *Options) inTheClear() []string {
 	if o.TLSCertFile != "" || o.Authentication == string(authn.None) {
 		return nil
 	}
-	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || isLoopback(address) })
+	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || gateway.IsLoopback(address) })
 }
 
 // limits are the limits without those of single callers if all calls have the same caller.
@@ -283,16 +283,4 @@ func (o *Options) limits() edge.Limits {
 		l.CallerCalls, l.CallerLong, l.CallerRate, l.CallerBytes = 0, 0, 0, l.Bytes
 	}
 	return l
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +17,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/grpc/credentials"
 	"k8s.io/component-base/tracing"
+
+	"github.com/raygate/raygate/apiserver/internal/rest"
 )
 
 // newTracing returns nil when tracing is off. The OTEL_EXPORTER_OTLP_HEADERS of the environment are sent along, for collectors that want credentials.
@@ -94,7 +95,7 @@ func (o TracingOptions) validate(check func(wrong bool, format string, args ...a
 // inTheClear reports whether traces leave this machine without TLS.
 func (o TracingOptions) inTheClear() bool {
 	u, err := o.url()
-	return o.Endpoint != "" && err == nil && u.Scheme == "http" && !isLoopback(net.JoinHostPort(u.Hostname(), "0"))
+	return o.Endpoint != "" && err == nil && u.Scheme == "http" && !rest.IsLoopback(u.Host)
 }
 
 // traced makes a span of each request. Callers do not control sampling: their span is a link of a new trace of the gateway.
