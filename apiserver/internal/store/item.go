@@ -43,8 +43,8 @@ func ParseItem(data []byte) (*Item, error) {
 	return i, nil
 }
 
-// left are the members of an object that are not kept.
-var left = []string{"metadata.managedFields", "metadata.selfLink", "metadata.annotations." + gjson.Escape(lastAppliedAnnotation)}
+// omitted are the members of objects that are not kept.
+var omitted = []string{"metadata.managedFields", "metadata.selfLink", "metadata.annotations." + gjson.Escape(lastAppliedAnnotation)}
 
 // UnmarshalJSON implements json.Unmarshaler, by which the reflector's decoder fills an Item.
 func (i *Item) UnmarshalJSON(data []byte) error {
@@ -54,7 +54,7 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("reading an object: no JSON with metadata in %d bytes", len(data))
 	}
 	trimmed := data
-	for _, path := range left {
+	for _, path := range omitted {
 		var err error
 		if trimmed, err = sjson.DeleteBytes(trimmed, path); err != nil {
 			return fmt.Errorf("reading an object: leaving out %s: %w", path, err)

@@ -27,7 +27,7 @@ func AppendJSON(dst []byte, m proto.Message) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding a %s: %w", m.ProtoReflect().Descriptor().Name(), err)
 	}
-	for path, value := range empty(m.ProtoReflect(), "", nil) {
+	for path, value := range emptyFields(m.ProtoReflect(), "", nil) {
 		if data, err = sjson.SetRawBytes(data, path, []byte(value)); err != nil {
 			return nil, fmt.Errorf("encoding %s: %w", path, err)
 		}
@@ -57,8 +57,8 @@ func AppendList(dst []byte, m proto.Message, objects [][]byte) ([]byte, error) {
 	return slices.Concat(head, bytes.Join(objects, []byte(",")), []byte("]"), separator, data[1:]), err
 }
 
-// empty returns the fields of a message, at any depth, that are empty and written nevertheless: their values by their paths.
-func empty(m protoreflect.Message, path string, found map[string]string) map[string]string {
+// emptyFields returns the fields of a message, at any depth, that are empty and written nevertheless: their values by their paths.
+func emptyFields(m protoreflect.Message, path string, found map[string]string) map[string]string {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -74,10 +74,10 @@ func empty(m protoreflect.Message, path string, found map[string]string) map[str
 		case f.Message() == nil || f.IsMap():
 		case f.IsList():
 			for n := range value.List().Len() {
-				found = empty(value.List().Get(n).Message(), at+"."+strconv.Itoa(n)+".", found)
+				found = emptyFields(value.List().Get(n).Message(), at+"."+strconv.Itoa(n)+".", found)
 			}
 		default:
-			found = empty(value.Message(), at+".", found)
+			found = emptyFields(value.Message(), at+".", found)
 		}
 	}
 	return found
