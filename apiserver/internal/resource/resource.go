@@ -55,6 +55,9 @@ type Registry interface{ Program() *plan.Program }
 type Resource struct {
 	Kind
 	Options
+	// Dependents has the objects that those of the kind create, which diagnoses include: clusters or jobs. Nil for clusters.
+	Dependents *Resource
+
 	message protoreflect.MessageType
 	basic   keep
 }

@@ -24,12 +24,6 @@ type cronJobServer struct {
 	clock clock.PassiveClock
 }
 
-// DiagnoseCronJob implements raygatev2.CronJobServiceServer.
-func (s *cronJobServer) DiagnoseCronJob(ctx context.Context, req *raygatev2.DiagnoseCronJobRequest) (*raygatev2.DiagnoseCronJobResponse, error) {
-	ready, findings, err := s.Resource.DiagnoseCronJob(ctx, req, s.jobs)
-	return &raygatev2.DiagnoseCronJobResponse{Ready: ready, Findings: findings}, err
-}
-
 // TriggerCronJob implements raygatev2.CronJobServiceServer. It uses the template as stored, including fields that this gateway does not
 // have.
 func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.TriggerCronJobRequest) (*raygatev2.TriggerCronJobResponse, error) {

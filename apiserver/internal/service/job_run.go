@@ -31,14 +31,7 @@ import (
 type jobServer struct {
 	raygatev2.UnimplementedJobServiceServer
 	*resource.Resource
-	clusters *resource.Resource
-	proxy    *dashboardproxy.Proxy
-}
-
-// DiagnoseJob implements raygatev2.JobServiceServer.
-func (s *jobServer) DiagnoseJob(ctx context.Context, req *raygatev2.DiagnoseJobRequest) (*raygatev2.DiagnoseJobResponse, error) {
-	ready, findings, err := s.Resource.DiagnoseJob(ctx, req, s.clusters)
-	return &raygatev2.DiagnoseJobResponse{Ready: ready, Findings: findings}, err
+	proxy *dashboardproxy.Proxy
 }
 
 // awaitRecord is the interval of checks whether a followed job has been submitted.
