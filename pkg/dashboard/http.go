@@ -112,7 +112,7 @@ func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
 	if q.unread {
 		return nil
 	}
-	body := &heldBody{ctx: ctx, body: resp.Body, room: c.config.Room, limit: q.limit}
+	body := &heldBody{ctx: ctx, body: http.MaxBytesReader(nil, resp.Body, q.limit), room: c.config.Room}
 	if jobs, ok := target.(*[]Job); ok {
 		*jobs, err = listJobs(body, c.config.MaxJob)
 	} else {
@@ -121,7 +121,7 @@ func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrTooLarge):
+	case isTooLarge(err):
 		return &Error{Call: q.name, Kind: ErrTooLarge, Code: resp.StatusCode}
 	case body.err != nil:
 		return &Error{Call: q.name, Kind: ErrUnavailable, Code: resp.StatusCode, Cause: body.err}

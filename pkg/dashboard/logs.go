@@ -33,28 +33,13 @@ func (c *HTTPClient) JobLogs(ctx context.Context, id string) (*Log, error) {
 		return nil, err
 	}
 	text := &logText{
-		call: name, in: bufio.NewReaderSize(&limited{resp.Body, c.config.MaxLogs}, logBuffer), body: resp.Body, cancel: cancel, stalled: stalled, patience: c.config.LogsTimeout,
+		call: name, in: bufio.NewReaderSize(http.MaxBytesReader(nil, resp.Body, c.config.MaxLogs), logBuffer), body: resp.Body, cancel: cancel, stalled: stalled, patience: c.config.LogsTimeout,
 	}
 	if err := text.begin(); err != nil {
 		_ = text.Close()
 		return nil, err
 	}
 	return &Log{text, resp.ContentLength}, nil
-}
-
-// limited ends an answer that is too long with an error.
-type limited struct {
-	in   io.Reader
-	left int64
-}
-
-// Read implements io.Reader.
-func (l *limited) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, ErrTooLarge
-	}
-	return n, err
 }
 
 // logText reads the string "logs" of a JSON object piece by piece: a log is never held as a whole.
@@ -85,7 +70,7 @@ var (
 
 // begin reads up to the first byte of the log.
 func (t *logText) begin() error {
-	d := json.NewDecoder(&limited{t.in, maxLogKeys + logBuffer})
+	d := json.NewDecoder(http.MaxBytesReader(nil, io.NopCloser(t.in), maxLogKeys+logBuffer))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return t.failed(errNoLogs, err)
 	}
@@ -127,7 +112,7 @@ func (t *logText) next() (byte, error) {
 func (t *logText) failed(what, err error) error {
 	var syntax *json.SyntaxError
 	switch {
-	case errors.Is(err, ErrTooLarge):
+	case isTooLarge(err):
 		return &Error{Call: t.call, Kind: ErrTooLarge, Code: http.StatusOK}
 	case err != nil && !errors.As(err, &syntax) && !errors.Is(err, io.EOF) && !errors.Is(err, errEscape):
 		return &Error{Call: t.call, Kind: ErrUnavailable, Code: http.StatusOK, Cause: err}
