@@ -8,10 +8,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -187,49 +185,37 @@ var errEscape = errors.New("an escape that JSON does not have")
 
 // escape decodes one escape sequence, or the two of one character.
 func (t *logText) escape() error {
-	first, err := t.in.Peek(2)
+	begin, err := t.in.Peek(2)
 	if err != nil {
 		return err
 	}
-	if at := strings.IndexByte(escapes, first[1]); at >= 0 {
-		t.pending = append(t.char[:0], meant[at])
-		_, err := t.in.Discard(2)
-		return err
+	size := len(begin)
+	if begin[1] == 'u' {
+		size = maxEscape / 2
 	}
-	c, err := t.unicode()
+	one, err := t.in.Peek(size)
 	if err != nil {
 		return err
 	}
-	if _, err := t.in.Discard(6); err != nil {
-		return err
+	char, err := unescape(one)
+	if err != nil {
+		return errEscape
 	}
-	if utf16.IsSurrogate(c) {
-		low, err := t.unicode()
-		if c = utf16.DecodeRune(c, low); err == nil && c != utf8.RuneError {
-			_, _ = t.in.Discard(6) // it is buffered
+	if char == string(utf8.RuneError) {
+		two, _ := t.in.Peek(maxEscape)
+		if pair, err := unescape(two); err == nil && utf8.RuneCountInString(pair) == 1 {
+			char, size = pair, len(two)
 		}
 	}
-	t.pending = utf8.AppendRune(t.char[:0], c)
-	return nil
+	t.pending = append(t.char[:0], char...)
+	_, err = t.in.Discard(size)
+	return err
 }
 
-// The characters that JSON escapes by one letter, and the letters.
-const (
-	escapes = `"\/bfnrt`
-	meant   = "\"\\/\b\f\n\r\t"
-)
-
-// unicode reads the character of a \uXXXX escape ahead.
-func (t *logText) unicode() (rune, error) {
-	text, err := t.in.Peek(6)
-	if err != nil {
-		return 0, err
-	}
-	code, err := strconv.ParseUint(string(text[2:]), 16, 32)
-	if err != nil || text[0] != '\\' || text[1] != 'u' {
-		return 0, errEscape
-	}
-	return rune(code), nil
+// unescape returns the text of escape sequences.
+func unescape(escapes []byte) (text string, err error) {
+	err = json.Unmarshal(slices.Concat([]byte{'"'}, escapes, []byte{'"'}), &text)
+	return text, err
 }
 
 // Close implements io.Closer.
