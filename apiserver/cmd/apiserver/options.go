@@ -18,7 +18,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	gateway "github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -47,7 +47,7 @@ type Options struct {
 	PageTokenSecret                          string
 
 	// Limits of concurrent calls. The limits of single callers do not apply if there is only one.
-	Limits edge.Limits
+	Limits flowcontrol.Limits
 	// MemoryLimit is a quantity. Empty means the limit of GOMEMLIMIT, else that of the container.
 	MemoryLimit string
 
@@ -92,7 +92,7 @@ func NewOptions() *Options {
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		},
-		Limits: edge.Limits{
+		Limits: flowcontrol.Limits{
 			Calls: 1000, CallerCalls: 200, Long: 10000, CallerLong: 2000, CallerRate: 1000, CallerBurst: 2000, Unidentified: 256,
 		},
 	}
@@ -141,7 +141,7 @@ func (h *RequestHeader) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
 }
 
-func addLimitFlags(l *edge.Limits, fs *pflag.FlagSet) {
+func addLimitFlags(l *flowcontrol.Limits, fs *pflag.FlagSet) {
 	fs.Float64Var(&l.CallerRate, "caller-qps", l.CallerRate, "Calls per second that each caller may begin; negative means no limit. Callers beyond it get RESOURCE_EXHAUSTED, by REST 429, with the time after which to try again.")
 	fs.IntVar(&l.CallerBurst, "caller-burst", l.CallerBurst, "Burst above --caller-qps.")
 	fs.IntVar(&l.CallerCalls, "max-caller-calls-in-flight", l.CallerCalls, "Short calls that each caller may have in flight.")
@@ -276,7 +276,7 @@ func (o *Options) inTheClear() []string {
 }
 
 // limits are the limits without those of single callers if all calls have the same caller.
-func (o *Options) limits() edge.Limits {
+func (o *Options) limits() flowcontrol.Limits {
 	l := o.Limits
 	l.Bytes, l.CallerBytes = o.memory.callers, o.memory.caller
 	if o.Authentication == string(authn.None) {

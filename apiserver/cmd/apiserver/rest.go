@@ -29,7 +29,7 @@ func (a *app) addREST() error {
 	if err != nil {
 		return err
 	}
-	api, err := restv2.New(restv2.Options{Conn: a.channel, Edge: a.edge, Table: a.table, Dashboard: a.dashboards.Serve, Pages: pages})
+	api, err := restv2.New(restv2.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Pages: pages})
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (a *app) addREST() error {
 	home := ""
 	if o.EnableConsole {
 		if a.console, err = console.New(console.Options{
-			Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
+			Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, FlowControl: a.flow, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
 			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
 )
@@ -40,7 +40,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 		}
 		size += len(encoded[n]) + 16
 	}
-	if err := edge.Hold(ctx, int64(copiesOf(rest)*size)); err != nil {
+	if err := flowcontrol.Hold(ctx, int64(copiesOf(rest)*size)); err != nil {
 		return err
 	}
 	if rest != nil {

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -19,7 +19,7 @@ const maxObject = 3 << 20
 const decodedCopies = 8
 
 // ReadObject reads the body of a request, an object, for which there must be room.
-func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
+func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *flowcontrol.Visit) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		LiftReadLimit(w)
 		return nil, nil

@@ -19,7 +19,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -144,7 +144,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	if err != nil {
 		return err
 	}
-	if err := edge.Hold(ctx, logRoom); err != nil {
+	if err := flowcontrol.Hold(ctx, logRoom); err != nil {
 		return err
 	}
 	return source(ctx, attemptOf(item), q, &logSender{send: func(data []byte, next int64) error {

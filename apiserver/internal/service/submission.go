@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -134,7 +134,7 @@ func (s *submissionServer) GetSubmission(ctx context.Context, req *raygatev2.Get
 	if err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
 	}
-	if err := edge.Hold(ctx, sizeOf(job)); err != nil {
+	if err := flowcontrol.Hold(ctx, sizeOf(job)); err != nil {
 		return nil, err
 	}
 	return &raygatev2.GetSubmissionResponse{Submission: submissionFromRay(job)}, nil
@@ -169,7 +169,7 @@ func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.L
 		jobs = jobs[slices.IndexFunc(append(jobs, dashboard.Job{}), func(j dashboard.Job) bool { return j.Status == "" || placeOf(&j).compare(*after) > 0 }):]
 	}
 	size, bytes := pageOf(jobs[:min(size, len(jobs))])
-	if err := edge.Hold(ctx, bytes); err != nil {
+	if err := flowcontrol.Hold(ctx, bytes); err != nil {
 		return nil, err
 	}
 	for i := range jobs[:size] {
@@ -260,7 +260,7 @@ func (s *submissionServer) GetSubmissionLogs(req *raygatev2.GetSubmissionLogsReq
 	if err != nil {
 		return err
 	}
-	if err := edge.Hold(ctx, logRoom); err != nil {
+	if err := flowcontrol.Hold(ctx, logRoom); err != nil {
 		return err
 	}
 	out := &logSender{

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -42,7 +42,7 @@ func TestWritesWithWhatIsNotHeeded(t *testing.T) {
 		return next(ctx)
 	})
 	kuberay.RegisterClusterServiceServer(conn, clusterStub{})
-	h := New(Options{Conn: conn, Edge: edge.New(edge.Options{Identifier: authn.NewAnyone(), Table: table}), Table: table})
+	h := New(Options{Conn: conn, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table}), Table: table})
 	for _, tc := range []struct {
 		method, target, body, header string
 		want                         int

@@ -13,7 +13,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -40,8 +40,8 @@ var Services = []protoreflect.ServiceDescriptor{
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
-	// Edge decides on a request before its body is read.
-	Edge *edge.Edge
+	// FlowControl decides on a request before its body is read.
+	FlowControl *flowcontrol.Controller
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
 	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
@@ -63,7 +63,7 @@ type API struct {
 // New returns the handler.
 func New(o Options) (*API, error) {
 	a := &API{Options: o, routes: rest.RoutesOf(Services...), files: make(chan struct{}, maxFiles)}
-	a.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: a.WriteError}
+	a.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: a.WriteError}
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {
@@ -97,7 +97,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if route != nil {
 		rest.SetRoute(w, route.Pattern)
 	}
-	a.gate.Enter(w, r, route != nil && route.Long, func(ctx context.Context, visit *edge.Visit) error {
+	a.gate.Enter(w, r, route != nil && route.Long, func(ctx context.Context, visit *flowcontrol.Visit) error {
 		b, err := prepare(ctx, w, r, route, visit)
 		switch {
 		case err != nil:

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/clients/go/convert"
@@ -29,7 +29,7 @@ type body struct {
 }
 
 // prepare checks a request and reads its body, for which there must be room.
-func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *rest.Route, visit *edge.Visit) (*body, error) {
+func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *rest.Route, visit *flowcontrol.Visit) (*body, error) {
 	lastEventID(r, matched)
 	if err := check(matched, r); err != nil {
 		return nil, err

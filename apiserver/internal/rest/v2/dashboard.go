@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -67,7 +67,7 @@ type dashboardRequest struct {
 // nothing has been answered.
 func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest, serve func(r *http.Request) error) {
 	rest.SetRoute(w, d.route)
-	a.gate.Enter(w, r, true, func(ctx context.Context, _ *edge.Visit) error {
+	a.gate.Enter(w, r, true, func(ctx context.Context, _ *flowcontrol.Visit) error {
 		st := status.New(codes.Aborted, "broken off") // of a handler that panics
 		defer func() {
 			rest.Audit(ctx, r, d.route, "code", st.Code().String(), "namespace", d.cluster.Namespace, "name", d.cluster.Name, "path", d.path)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -31,7 +31,7 @@ const maxFiles = 256
 // serveTicket answers with the path of a dashboard's pages.
 func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName) {
 	rest.SetRoute(w, ticketRoute)
-	a.gate.Enter(w, r, false, func(ctx context.Context, _ *edge.Visit) error {
+	a.gate.Enter(w, r, false, func(ctx context.Context, _ *flowcontrol.Visit) error {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			return rpcstatus.MethodNotAllowed("use POST")

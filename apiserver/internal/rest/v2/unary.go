@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -44,7 +44,7 @@ func (c *call) encoded(ctx context.Context, answer proto.Message) (data []byte, 
 		size += len(object)
 	}
 	if x.Text {
-		if err := edge.Hold(ctx, textCopies*int64(size)); err != nil {
+		if err := flowcontrol.Hold(ctx, textCopies*int64(size)); err != nil {
 			return nil, err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
@@ -130,7 +130,7 @@ type counted struct {
 
 // Write implements io.Writer.
 func (c counted) Write(p []byte) (int, error) {
-	if err := edge.Hold(c.ctx, 3*int64(len(p))); err != nil {
+	if err := flowcontrol.Hold(c.ctx, 3*int64(len(p))); err != nil {
 		return 0, err
 	}
 	return c.to.Write(p)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
@@ -28,14 +28,14 @@ func (v view[T, M]) of(ctx context.Context, views *document.Cache, item *store.I
 		if err != nil {
 			return m, err
 		}
-		return m, edge.Hold(ctx, viewCopies*int64(len(data)))
+		return m, flowcontrol.Hold(ctx, viewCopies*int64(len(data)))
 	}
 	data, err := views.Get(&item.Views, document.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })
 	if err != nil {
 		return m, err
 	}
 	m.ProtoReflect().SetUnknown(data)
-	return m, edge.Hold(ctx, viewCopies*int64(len(data)))
+	return m, flowcontrol.Hold(ctx, viewCopies*int64(len(data)))
 }
 
 // viewCopies is how many times a view is held: as it is kept, and in the answer.

@@ -1,4 +1,4 @@
-package edge
+package flowcontrol
 
 import (
 	"context"
@@ -61,8 +61,8 @@ func (queue) Get(length int) *[]byte { return new(make([]byte, length)) }
 // Put implements mem.BufferPool.
 func (q queue) Put(*[]byte) { q() }
 
-// Listener returns l with connections that report their end to the edge.
-func (e *Edge) Listener(l net.Listener) net.Listener { return listener{l} }
+// Listener returns l with connections that report their end to flow control.
+func (e *Controller) Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
 

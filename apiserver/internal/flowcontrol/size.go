@@ -1,4 +1,4 @@
-package edge
+package flowcontrol
 
 import (
 	"google.golang.org/protobuf/encoding/protowire"

@@ -1,4 +1,4 @@
-package edge
+package flowcontrol
 
 import (
 	"context"
@@ -35,12 +35,12 @@ var (
 const requestIDKey = "x-request-id"
 
 // ServerOptions are what a grpc.Server needs for services that are registered with Registrar.
-func (e *Edge) ServerOptions() []grpc.ServerOption {
+func (e *Controller) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.UnknownServiceHandler(e.unknownMethod), grpc.ForceServerCodecV2(rawCodec{}), grpc.MaxRecvMsgSize(e.MaxBody)}
 }
 
 // unknownMethod ends a call of a method that does not exist. Callers without credentials do not learn that.
-func (e *Edge) unknownMethod(_ any, s grpc.ServerStream) error {
+func (e *Controller) unknownMethod(_ any, s grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(s)
 	_, visit, err := e.enter(s.Context(), method)
 	if err != nil {
@@ -56,7 +56,7 @@ func isOpen(fullMethod string) bool {
 }
 
 // refuse translates an error that occurs before the interceptors are called, and counts it.
-func (e *Edge) refuse(ctx context.Context, err error) error {
+func (e *Controller) refuse(ctx context.Context, err error) error {
 	id := ""
 	if ids := metadata.ValueFromIncomingContext(ctx, requestIDKey); len(ids) > 0 {
 		id = ids[0]
@@ -81,13 +81,13 @@ func headerOf(ctx context.Context, method string, md metadata.MD) *http.Request 
 	return r
 }
 
-// Registrar returns a registrar whose services are called through the edge and then the interceptors. The server itself must have no interceptors.
-func (e *Edge) Registrar(s grpc.ServiceRegistrar, unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) grpc.ServiceRegistrar {
+// Registrar returns a registrar whose services are called through flow control and then the interceptors. The server itself must have no interceptors.
+func (e *Controller) Registrar(s grpc.ServiceRegistrar, unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) grpc.ServiceRegistrar {
 	return registrar{e, s, unary, stream}
 }
 
 type registrar struct {
-	edge   *Edge
+	flow   *Controller
 	server grpc.ServiceRegistrar
 	unary  grpc.UnaryServerInterceptor
 	stream grpc.StreamServerInterceptor
@@ -108,7 +108,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 }
 
 // enter is Enter for a gRPC call.
-func (e *Edge) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
+func (e *Controller) enter(ctx context.Context, method string) (context.Context, *Visit, error) {
 	long := MethodOf(method).Long
 	if isOpen(method) {
 		from := ""
@@ -125,9 +125,9 @@ func (e *Edge) enter(ctx context.Context, method string) (context.Context, *Visi
 func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 	return func(impl any, s grpc.ServerStream) error {
 		method, _ := grpc.MethodFromServerStream(s)
-		ctx, visit, err := r.edge.enter(s.Context(), method)
+		ctx, visit, err := r.flow.enter(s.Context(), method)
 		if err != nil {
-			return r.edge.refuse(s.Context(), err)
+			return r.flow.refuse(s.Context(), err)
 		}
 		answer, err := r.call(ctx, m, impl, s, visit)
 		if err != nil {
@@ -139,21 +139,21 @@ func (r registrar) unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 }
 
 func (r registrar) call(ctx context.Context, m grpc.MethodDesc, impl any, s grpc.ServerStream, visit *Visit) (any, error) {
-	body, err := r.edge.receive(s, visit)
+	body, err := r.flow.receive(s, visit)
 	if err != nil {
-		return nil, r.edge.refuse(ctx, err)
+		return nil, r.flow.refuse(ctx, err)
 	}
 	var badBody error // the interceptors do not see it
 	answer, err := m.Handler(impl, ctx, func(into any) error { badBody = body.decode(ctx, into); return badBody }, r.unary)
 	if badBody != nil {
-		return nil, r.edge.refuse(ctx, badBody)
+		return nil, r.flow.refuse(ctx, badBody)
 	}
 	return answer, err
 }
 
 // receive reads the message of a unary call, with a time limit and with room for it. Its length is known only afterwards. Where there is no room for
 // the longest message, a few calls at once may receive theirs within a shorter time, and count its length then.
-func (e *Edge) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
+func (e *Controller) receive(s grpc.ServerStream, v *Visit) (*rawBody, error) {
 	if v.try(int64(e.MaxBody)) {
 		body, err := receiveWithin(s, e.BodyTime)
 		v.Shrink(int64(len(body.data)))
@@ -189,20 +189,20 @@ func receiveWithin(s grpc.ServerStream, patience time.Duration) (*rawBody, error
 func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.StreamHandler {
 	info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: desc.ClientStreams, IsServerStream: desc.ServerStreams}
 	return func(impl any, s grpc.ServerStream) error {
-		ctx, visit, err := r.edge.enter(s.Context(), method)
+		ctx, visit, err := r.flow.enter(s.Context(), method)
 		if err != nil {
-			return r.edge.refuse(s.Context(), err)
+			return r.flow.refuse(s.Context(), err)
 		}
-		watched := &watchedStream{ServerStream: s, ctx: ctx, edge: r.edge, visit: visit, start: time.Now()} //nolint:forbidigo // durations only
+		watched := &watchedStream{ServerStream: s, ctx: ctx, flow: r.flow, visit: visit, start: time.Now()} //nolint:forbidigo // durations only
 		done := make(chan error, 1)
 		go func() {
 			defer visit.Leave()
 			done <- r.stream(impl, watched, info, desc.Handler)
 		}()
-		ticker := time.NewTicker(r.edge.StallTime / 4)
+		ticker := time.NewTicker(r.flow.StallTime / 4)
 		defer ticker.Stop()
 		var old <-chan time.Time
-		if age := r.edge.StreamAge; age > 0 {
+		if age := r.flow.StreamAge; age > 0 {
 			timer := time.NewTimer(age - age/10 + rand.N(age/5+1))
 			defer timer.Stop()
 			old = timer.C
@@ -212,10 +212,10 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 			case err := <-done:
 				return err
 			case <-old:
-				return r.edge.refuse(ctx, ErrStreamAge)
+				return r.flow.refuse(ctx, ErrStreamAge)
 			case <-ticker.C:
 				if watched.stalled() {
-					return r.edge.refuse(ctx, ErrStalled)
+					return r.flow.refuse(ctx, ErrStalled)
 				}
 			}
 		}
@@ -225,7 +225,7 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 type watchedStream struct {
 	grpc.ServerStream
 	ctx     context.Context
-	edge    *Edge
+	flow    *Controller
 	visit   *Visit
 	start   time.Time
 	sending atomic.Int64 // when the send in progress began, in nanoseconds since start and one; 0 when there is none
@@ -244,22 +244,22 @@ func (w *watchedStream) SendMsg(m any) error {
 // RecvMsg implements grpc.ServerStream.
 func (w *watchedStream) RecvMsg(into any) error {
 	body := &rawBody{}
-	if err := w.visit.Body(w.ctx, int64(w.edge.MaxBody)); err != nil {
-		return w.edge.refuse(w.ctx, err)
+	if err := w.visit.Body(w.ctx, int64(w.flow.MaxBody)); err != nil {
+		return w.flow.refuse(w.ctx, err)
 	}
 	defer w.visit.Shrink(0)
 	if err := w.ServerStream.RecvMsg(body); err != nil {
 		return err
 	}
 	if err := body.decode(w.ctx, into); err != nil {
-		return w.edge.refuse(w.ctx, err)
+		return w.flow.refuse(w.ctx, err)
 	}
 	return nil
 }
 
 func (w *watchedStream) stalled() bool {
 	since := w.sending.Load()
-	return since != 0 && time.Since(w.start)-time.Duration(since) > w.edge.StallTime
+	return since != 0 && time.Since(w.start)-time.Duration(since) > w.flow.StallTime
 }
 
 // rawBody is a request as it came.

@@ -1,4 +1,4 @@
-package edge
+package flowcontrol
 
 import (
 	"context"
@@ -47,8 +47,8 @@ const (
 	crampedTime   = time.Second
 )
 
-// Edge admits calls. Its metric counts the calls that it refuses.
-type Edge struct {
+// Controller admits calls. Its metric counts the calls that it refuses.
+type Controller struct {
 	Options
 	prometheus.Collector
 	room, open *room
@@ -60,15 +60,15 @@ type Edge struct {
 	refused *prometheus.CounterVec
 }
 
-// New returns an Edge.
-func New(o Options) *Edge {
+// New returns a Controller.
+func New(o Options) *Controller {
 	if o.StallTime == 0 {
 		o.StallTime = 30 * time.Second
 	}
 	if o.BodyTime == 0 {
 		o.BodyTime = 10 * time.Second
 	}
-	e := &Edge{Options: o, room: newRoom(o.Limits), open: newRoom(openLimits), unknown: lru.New(maxRates), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+	e := &Controller{Options: o, room: newRoom(o.Limits), open: newRoom(openLimits), unknown: lru.New(maxRates), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "raygate_apiserver_edge_refused_total", Help: "Calls refused before their body was read.",
 	}, []string{"transport", "code"})}
 	e.Collector = e.refused
@@ -79,7 +79,7 @@ func New(o Options) *Edge {
 
 // Enter identifies the sender of r and takes a place for the call. long means that the call stays open. The returned context carries the caller. The
 // caller of Enter must leave the visit.
-func (e *Edge) Enter(ctx context.Context, r *http.Request, long bool) (context.Context, *Visit, error) {
+func (e *Controller) Enter(ctx context.Context, r *http.Request, long bool) (context.Context, *Visit, error) {
 	caller, err := e.identify(ctx, r)
 	if err != nil {
 		return ctx, nil, err
@@ -97,7 +97,7 @@ func enter(ctx context.Context, r *room, caller string, long bool) (context.Cont
 
 // identify authenticates unknown callers at the API server. Callers with an outdated verdict have a separate limit and use that verdict
 // when the limit is reached. Invalid credentials therefore cannot lock out other callers.
-func (e *Edge) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
+func (e *Controller) identify(ctx context.Context, r *http.Request) (*authn.Caller, error) {
 	id := e.Identifier(r)
 	if id.Lookup == nil {
 		return id.Caller, id.Err
@@ -133,6 +133,6 @@ func host(address string) string {
 }
 
 // Refused counts a refusal, for the metrics.
-func (e *Edge) Refused(transport string, code codes.Code) {
+func (e *Controller) Refused(transport string, code codes.Code) {
 	e.refused.WithLabelValues(transport, code.String()).Inc()
 }
