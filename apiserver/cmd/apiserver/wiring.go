@@ -22,7 +22,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
@@ -47,7 +47,7 @@ type app struct {
 	*access
 
 	table      *rpcstatus.Table
-	views      *document.Cache
+	views      *encoding.Cache
 	tokens     store.Tokens
 	stores     []stores             // in the order of kinds
 	resources  []*resource.Resource // in the order of kinds
@@ -77,7 +77,7 @@ type app struct {
 func newApp(ctx context.Context, o *Options, certificates *certificates, tls serverTLS) (*app, error) {
 	a := &app{
 		opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{}),
-		table: rpcstatus.NewTable(service.StatusRows()...), views: document.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
+		table: rpcstatus.NewTable(service.StatusRows()...), views: encoding.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
 	}
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop, a.drain = stop.Done(), drain

@@ -308,7 +308,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	switch parts := v.(type) {
 	case mem.BufferSlice:
 		return parts, nil
-	case *mem.BufferSlice: // see document.Cache
+	case *mem.BufferSlice: // see encoding.Cache
 		return *parts, nil
 	}
 	if m, ok := v.(proto.Message); ok {

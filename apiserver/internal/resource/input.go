@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
@@ -102,7 +102,7 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
 	in := &input{key: types.NamespacedName{Namespace: namespace, Name: name}, typed: r.Checks.New()}
-	if rest := document.ExchangeOf(ctx); rest != nil && rest.Tree != nil {
+	if rest := encoding.ExchangeOf(ctx); rest != nil && rest.Tree != nil {
 		in.tree, in.form = rest.Tree, rest.Mistakes
 	} else {
 		in.partial, in.tree = true, convert.Tree(message.Interface())

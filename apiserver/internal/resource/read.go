@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/filter"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -70,7 +70,7 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	if err != nil {
 		return err
 	}
-	rest, times := document.ExchangeOf(ctx), 1
+	rest, times := encoding.ExchangeOf(ctx), 1
 	if rest != nil && rest.Text {
 		times = textTimes
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/pkg/kubedoc"
 )
 
@@ -26,8 +26,8 @@ const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 type Item struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
-	// Views hold encoded forms of this version; see document.Cache.
-	Views document.Views
+	// Views hold encoded forms of this version; see encoding.Cache.
+	Views encoding.Views
 
 	raw []byte
 	key types.NamespacedName

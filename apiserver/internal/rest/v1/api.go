@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
@@ -114,8 +114,8 @@ func (a *API) call(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 
 // serve calls the method of a route, whose request fill makes, and sends its answer.
 func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Route, fill func(any) error) {
-	x := &document.Exchange{}
-	answer, header, err := a.Conn.Call(document.WithExchange(ctx, x), route.RPC, fill)
+	x := &encoding.Exchange{}
+	answer, header, err := a.Conn.Call(encoding.WithExchange(ctx, x), route.RPC, fill)
 	for _, text := range header[interceptor.WarningKey] {
 		w.Header().Add("Warning", text)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -78,7 +78,7 @@ type call struct {
 	w        http.ResponseWriter
 	request  *http.Request
 	route    *rest.Route
-	exchange *document.Exchange
+	exchange *encoding.Exchange
 	form     format
 }
 
@@ -106,7 +106,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			path := rpcstatus.Quoted(r.URL.Path)
 			a.writeError(w, form, a.routes.Missing(w.Header(), r, "there is nothing at "+path+"; see /docs", r.Method+" is not possible on "+path))
 		default:
-			a.call(ctx, &call{API: a, w: w, request: r, route: route, exchange: &document.Exchange{Text: form == typeYAML || form == typePretty}, form: form}, b)
+			a.call(ctx, &call{API: a, w: w, request: r, route: route, exchange: &encoding.Exchange{Text: form == typeYAML || form == typePretty}, form: form}, b)
 		}
 		return nil
 	})
@@ -120,7 +120,7 @@ func (a *API) call(ctx context.Context, c *call, b *body) {
 		return
 	}
 	defer cancel()
-	ctx = document.WithExchange(ctx, c.exchange)
+	ctx = encoding.WithExchange(ctx, c.exchange)
 	fill := func(request any) error {
 		return c.route.Fill(request.(proto.Message), c.request.URL, func(into proto.Message) error { return b.decode(into, c.exchange) })
 	}

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -167,7 +167,7 @@ func lastEventID(r *http.Request, matched *rest.Route) {
 
 // decode reads a body. An object is passed to the service as its document. Only the service can report all its mistakes together with the
 // problems that rules find, and only the API server knows whether it has the fields that the message lacks.
-func (b *body) decode(msg proto.Message, x *document.Exchange) error {
+func (b *body) decode(msg proto.Message, x *encoding.Exchange) error {
 	if len(bytes.TrimSpace(b.data)) == 0 {
 		return malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -50,11 +50,11 @@ func (c *call) encoded(ctx context.Context, answer proto.Message) (data []byte, 
 	}
 	switch {
 	case size == 0:
-		data, err = document.JSON(c.shown(answer))
+		data, err = encoding.JSON(c.shown(answer))
 	case c.route.Shown != "":
 		data = x.Objects[0]
 	default:
-		data, err = document.JSONWith(answer, x.Field, x.Objects...)
+		data, err = encoding.JSONWith(answer, x.Field, x.Objects...)
 	}
 	if err == nil {
 		data, err = c.form.encode(data)
