@@ -13,8 +13,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
-	"github.com/raygate/raygate/apiserver/internal/relay"
 	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -107,7 +107,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 		rest.LiftReadLimit(w) // a watch or a WebSocket has none
 		return nil
 	case t.service != "":
-		relay.LimitBody(w, r)
+		reverseproxy.LimitBody(w, r)
 		return nil
 	}
 	data, err := rest.ReadObject(r.Context(), w, r, visit)
@@ -129,7 +129,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error 
 	u := h.Host.JoinPath()
 	u.Path, u.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
 	u.RawQuery = t.query
-	return relay.Pass(w, r, relay.Target{
+	return reverseproxy.Pass(w, r, reverseproxy.Target{
 		URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != "", Answer: func(resp *http.Response) error { return h.record(r, t, resp) },
 	})
 }

@@ -1,6 +1,6 @@
-// Package relay passes HTTP requests on to another server, including WebSockets, and the answers back. Dashboards and the paths of the
+// Package reverseproxy passes HTTP requests on to another server, including WebSockets, and the answers back. Dashboards and the paths of the
 // Kubernetes API share it, so that the allowed headers are listed once.
-package relay
+package reverseproxy
 
 import (
 	"context"
