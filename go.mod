@@ -124,7 +124,7 @@ require (
 	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/raygate/raygate/api v0.1.0
 	github.com/raygate/raygate/clients/go v0.1.0
-	github.com/raygate/raygate/pkg/kubedoc v0.1.0
+	github.com/raygate/raygate/pkg/manifest v0.1.0
 	github.com/raygate/raygate/proto v0.1.0
 	github.com/rs/cors v1.11.1
 	github.com/x448/float16 v0.8.4 // indirect
@@ -151,6 +151,6 @@ replace github.com/raygate/raygate/api => ./api
 
 replace github.com/raygate/raygate/proto => ./proto
 
-replace github.com/raygate/raygate/pkg/kubedoc => ./pkg/kubedoc
+replace github.com/raygate/raygate/pkg/manifest => ./pkg/manifest
 
 replace github.com/raygate/raygate/clients/go => ./clients/go

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// maxValues limits the values in the body of a request, as pkg/kubedoc does for JSON: an empty one takes two bytes on the wire.
+	// maxValues limits the values in the body of a request, as pkg/manifest does for JSON: an empty one takes two bytes on the wire.
 	maxValues = 250_000
 	// valueSize is the approximate memory of a value after it has been decoded and converted to a tree of JSON.
 	valueSize = 256

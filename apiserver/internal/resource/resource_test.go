@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -37,7 +37,7 @@ func only(s Store) func(string) (Store, error) {
 
 func treeOf(t testing.TB, text string) map[string]any {
 	t.Helper()
-	tree, err := kubedoc.ParseTree([]byte(text))
+	tree, err := manifest.ParseTree([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +123,13 @@ func TestMergeAndMove(t *testing.T) {
 func FuzzDifference(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1},"c":[1]}`), []byte(`{"a":{"d":1.5},"c":[2],"e":{}}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		before, errA := kubedoc.ParseTree(a)
-		after, errB := kubedoc.ParseTree(b)
+		before, errA := manifest.ParseTree(a)
+		after, errB := manifest.ParseTree(b)
 		if errA != nil || errB != nil || before == nil || after == nil {
 			return
 		}
-		kubedoc.DropNulls(before)
-		kubedoc.DropNulls(after)
+		manifest.DropNulls(before)
+		manifest.DropNulls(after)
 		got := runtime.DeepCopyJSON(before)
 		merge(got, difference(before, after))
 		if !reflect.DeepEqual(after, got) {
@@ -144,7 +144,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("spec.`a`[b].c", []byte(`{"spec":{"a":1}}`))
 	f.Fuzz(func(_ *testing.T, mask string, body []byte) {
 		paths, err := r.parseMask(&input{typed: r.Checks.New(), tree: map[string]any{}}, []string{mask})
-		tree, errTree := kubedoc.ParseTree(body)
+		tree, errTree := manifest.ParseTree(body)
 		if err != nil || errTree != nil {
 			return
 		}

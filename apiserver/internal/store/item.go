@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/encoding"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
@@ -89,7 +89,7 @@ func (i *Item) JSON() []byte { return i.raw }
 func (i *Item) At(path string) gjson.Result { return gjson.GetBytes(i.raw, path) }
 
 // Tree returns a fresh copy of the object as unstructured.Unstructured keeps it.
-func (i *Item) Tree() (map[string]any, error) { return kubedoc.ParseTree(i.raw) }
+func (i *Item) Tree() (map[string]any, error) { return manifest.ParseTree(i.raw) }
 
 // GetObjectKind implements runtime.Object. Decoders of client-go clear what it returns; the kind of an Item does not change.
 func (i *Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -22,7 +22,7 @@ func Tree(object any) (map[string]any, error) {
 		return nil, fmt.Errorf("encoding an object: %w", err)
 	}
 	delete(tree, "status")
-	kubedoc.DropNulls(tree)
+	manifest.DropNulls(tree)
 	return tree, nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/explain"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
@@ -68,7 +68,7 @@ func (o *explainOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("unknown output %q: use text or json", o.output)
 	}
-	sources, err := manifest.Read(o.files, stdin)
+	sources, err := manifestfile.Read(o.files, stdin)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
@@ -92,7 +92,7 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("unknown output %q: use text or json", o.output)
 	}
-	sources, err := manifest.Read(o.files, stdin)
+	sources, err := manifestfile.Read(o.files, stdin)
 	if err != nil {
 		return err
 	}
@@ -129,10 +129,10 @@ type report struct {
 	unreadable bool
 }
 
-func newReport(sources []manifest.Source, o validation.Options, devices *check.Devices) *report {
+func newReport(sources []manifestfile.Source, o validation.Options, devices *check.Devices) *report {
 	r := &report{Findings: []check.Finding{}}
 	for _, source := range sources {
-		for _, document := range manifest.Documents(source) {
+		for _, document := range manifestfile.Documents(source) {
 			result := check.Document(document, o, devices)
 			if result.Checked {
 				r.Objects++

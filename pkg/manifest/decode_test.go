@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // TestDecodeTree covers values that files can have and messages cannot: nulls, and integers beyond float64.
@@ -72,23 +72,23 @@ func TestHopelessDocumentIsBounded(t *testing.T) {
 }
 
 func TestJoinLeavesConsequencesOut(t *testing.T) {
-	problem := func(path string) *field.Error { return field.Invalid(at(path), "x", "wrong") }
+	invalid := func(path string) *field.Error { return field.Invalid(at(path), "x", "wrong") }
 	missing := func(path string) *field.Error { return field.Required(at(path), "missing") }
 	for name, tc := range map[string]struct {
 		path, reason string
 		content      *field.Error
 		wantKept     bool
 	}{
-		"at the mistake":                   {"spec.replicas", mistake.WrongType, problem("spec.replicas"), false},
-		"below the mistake":                {"spec.head", mistake.WrongType, problem("spec.head.template"), false},
-		"beside the mistake":               {"spec.head", mistake.WrongType, problem("spec.headless"), true},
-		"missing around the mistake":       {"spec.head.name", mistake.WrongType, missing("spec"), false},
-		"wrong around the mistake":         {"spec.head.name", mistake.WrongType, problem("spec"), true},
-		"missing beside a misspelt name":   {"spec.heda", mistake.UnknownField, missing("spec.head"), false},
-		"missing beside another mistake":   {"spec.replicas", mistake.WrongType, missing("spec.head"), true},
-		"missing where the root is wrong":  {"sepc", mistake.UnknownField, missing("spec"), false},
-		"wrong beside a misspelt name":     {"spec.heda", mistake.UnknownField, problem("spec.replicas"), true},
-		"in another item than the mistake": {"spec.groups[1].nmae", mistake.UnknownField, missing("spec.groups[10].name"), true},
+		"at the mistake":                   {"spec.replicas", problem.WrongType, invalid("spec.replicas"), false},
+		"below the mistake":                {"spec.head", problem.WrongType, invalid("spec.head.template"), false},
+		"beside the mistake":               {"spec.head", problem.WrongType, invalid("spec.headless"), true},
+		"missing around the mistake":       {"spec.head.name", problem.WrongType, missing("spec"), false},
+		"wrong around the mistake":         {"spec.head.name", problem.WrongType, invalid("spec"), true},
+		"missing beside a misspelt name":   {"spec.heda", problem.UnknownField, missing("spec.head"), false},
+		"missing beside another mistake":   {"spec.replicas", problem.WrongType, missing("spec.head"), true},
+		"missing where the root is wrong":  {"sepc", problem.UnknownField, missing("spec"), false},
+		"wrong beside a misspelt name":     {"spec.heda", problem.UnknownField, invalid("spec.replicas"), true},
+		"in another item than the mistake": {"spec.groups[1].nmae", problem.UnknownField, missing("spec.groups[10].name"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			form := field.ErrorList{Problem(at(tc.path), tc.reason, "mistake")}

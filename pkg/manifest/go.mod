@@ -1,4 +1,4 @@
-module github.com/raygate/raygate/pkg/kubedoc
+module github.com/raygate/raygate/pkg/manifest
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // readYAML reads one YAML document into the tree that JSON would give, by the rules of kubectl: YAML 1.1 booleans (yes, on) are booleans, times
@@ -21,7 +21,7 @@ import (
 func (r *reader) readYAML() (root any, ok bool) {
 	defer func() {
 		if e := recover(); e != nil {
-			r.wrong(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
+			r.wrong(nil, problem.Syntax, fmt.Sprintf("not YAML: %v", e))
 			root, ok = nil, false
 		}
 	}()
@@ -37,33 +37,33 @@ func (r *reader) documentOf() (doc *yaml.Node) {
 	defer func() {
 		// The library reports errors by panics internally, and does not recover from all of them on inputs as fuzzers find them.
 		if e := recover(); e != nil {
-			r.wrong(nil, mistake.Syntax, fmt.Sprintf("not YAML: %v", e))
+			r.wrong(nil, problem.Syntax, fmt.Sprintf("not YAML: %v", e))
 			doc = nil
 		}
 	}()
 	if !utf8.Valid(r.data) {
-		r.wrong(nil, mistake.InvalidUTF8, "text that is not UTF-8")
+		r.wrong(nil, problem.InvalidUTF8, "text that is not UTF-8")
 		return nil
 	}
 	if indicators(r.data) > r.maxValues {
-		r.wrong(nil, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
+		r.wrong(nil, problem.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.data))
 	doc = &yaml.Node{}
 	err := dec.Decode(doc)
 	if errors.Is(err, io.EOF) {
-		r.wrong(nil, mistake.Syntax, "the document is empty")
+		r.wrong(nil, problem.Syntax, "the document is empty")
 		return nil
 	}
 	if err == nil {
 		if err = dec.Decode(&yaml.Node{}); err == nil {
-			r.wrong(nil, mistake.Syntax, "there is more than one YAML document; send them one by one")
+			r.wrong(nil, problem.Syntax, "there is more than one YAML document; send them one by one")
 			return nil
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		r.wrong(nil, mistake.Syntax, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
+		r.wrong(nil, problem.Syntax, "not YAML: "+strings.TrimPrefix(err.Error(), "yaml: "))
 		return nil
 	}
 	return doc
@@ -89,13 +89,13 @@ func indicators(data []byte) int {
 
 func (r *reader) yamlValue(n *yaml.Node, at *place, depth int) (any, bool) {
 	if depth > MaxDepth { // also ends an alias to its own container
-		r.wrong(at, mistake.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
+		r.wrong(at, problem.TooDeep, fmt.Sprintf("line %d: nested deeper than %d levels", n.Line, MaxDepth))
 		return nil, false
 	}
 	r.values++
 	r.text += len(n.Value)
 	if r.values > r.maxValues || r.text > r.maxText {
-		r.wrong(at, mistake.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, r.maxValues, r.maxText>>20))
+		r.wrong(at, problem.TooLarge, fmt.Sprintf("line %d: aliases make the document larger than %d values or %d MiB", n.Line, r.maxValues, r.maxText>>20))
 		return nil, false
 	}
 	switch n.Kind {
@@ -141,7 +141,7 @@ func (r *reader) yamlMapping(n *yaml.Node, at *place, depth int) (any, bool) {
 			return nil, false
 		}
 		if _, twice := object[key]; twice {
-			r.wrong(&here, mistake.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, mistake.Twice))
+			r.wrong(&here, problem.DuplicateKey, fmt.Sprintf("line %d: %s", keyNode.Line, problem.Twice))
 			continue
 		}
 		object[key] = value
@@ -167,7 +167,7 @@ func (r *reader) yamlMerge(n *yaml.Node, object map[string]any, at *place, depth
 	for _, source := range sources {
 		members, isObject := source.(map[string]any)
 		if !isObject {
-			r.wrong(at, mistake.Syntax, fmt.Sprintf("line %d: << can merge objects only, got %s", n.Line, describe(source)))
+			r.wrong(at, problem.Syntax, fmt.Sprintf("line %d: << can merge objects only, got %s", n.Line, describe(source)))
 		}
 		for key, member := range members {
 			if _, there := object[key]; !there {
@@ -194,7 +194,7 @@ func (r *reader) yamlKey(n *yaml.Node, at *place) (string, bool) {
 			return formatNumber(value), true
 		}
 	}
-	r.wrong(at, mistake.WrongType, fmt.Sprintf("line %d: a key must be a string; put it in quotes", n.Line))
+	r.wrong(at, problem.WrongType, fmt.Sprintf("line %d: a key must be a string; put it in quotes", n.Line))
 	return "", false
 }
 
@@ -223,10 +223,10 @@ func (r *reader) yamlScalar(n *yaml.Node, at *place) any {
 		if number, ok := yamlNumber(n); ok {
 			return number
 		}
-		r.wrong(at, mistake.OutOfRange, fmt.Sprintf("line %d: %s is no number that JSON has", n.Line, strconv.Quote(mistake.Short(n.Value))))
+		r.wrong(at, problem.OutOfRange, fmt.Sprintf("line %d: %s is no number that JSON has", n.Line, strconv.Quote(problem.Short(n.Value))))
 		return n.Value
 	}
-	r.wrong(at, mistake.Syntax, fmt.Sprintf("line %d: a value with the tag %s cannot be read", n.Line, n.Tag))
+	r.wrong(at, problem.Syntax, fmt.Sprintf("line %d: a value with the tag %s cannot be read", n.Line, n.Tag))
 	return n.Value
 }
 

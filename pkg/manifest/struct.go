@@ -1,11 +1,11 @@
-package kubedoc
+package manifest
 
 import (
 	"strconv"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // FromJSON makes a Struct of an object as a JSON decoder leaves it: maps, lists, strings, booleans, int64 and float64. A
@@ -35,7 +35,7 @@ func fromJSON(value any) *structpb.Value {
 	case bool:
 		return structpb.NewBoolValue(v)
 	case int64:
-		if v > mistake.MaxExact || v < -mistake.MaxExact {
+		if v > problem.MaxExact || v < -problem.MaxExact {
 			return structpb.NewStringValue(strconv.FormatInt(v, 10))
 		}
 		return structpb.NewNumberValue(float64(v))

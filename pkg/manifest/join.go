@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // Join merges the mistakes in the form of a document, which Decode finds, with the problems that rules find in its content. It leaves out
@@ -36,7 +36,7 @@ func placesOf(form field.ErrorList) places {
 		for parent := range containers(f.Field) {
 			p.above[parent] = struct{}{}
 		}
-		if f.Origin == mistake.UnknownField {
+		if f.Origin == problem.UnknownField {
 			p.beside[f.Field[:max(0, strings.LastIndexAny(f.Field, ".["))]] = struct{}{}
 		}
 	}

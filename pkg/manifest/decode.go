@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"encoding/base64"
@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // Decode writes a tree, as Read returns it, into the struct or map that into points to: a type of the Kubernetes API, or a message of
@@ -76,7 +76,7 @@ func (d *decoder) decodeSlice(v any, rv reflect.Value, path *field.Path) {
 	if text, ok := v.(string); ok && elem.Kind() == reflect.Uint8 {
 		data, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			d.add(path, mistake.BadFormat, "not base64: "+err.Error())
+			d.add(path, problem.BadFormat, "not base64: "+err.Error())
 			return
 		}
 		rv.SetBytes(data)
@@ -150,7 +150,7 @@ func (d *decoder) decodeStruct(v any, rv reflect.Value, path *field.Path) {
 func (d *decoder) addUnknown(members map[string]any, plan *structPlan, path *field.Path) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if _, known := plan.byName[name]; !known && members[name] != nil && !d.full() {
-			d.add(memberOf(path, name), mistake.UnknownField, mistake.Unknown(name, plan.names))
+			d.add(memberOf(path, name), problem.UnknownField, problem.Unknown(name, plan.names))
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (d *decoder) decodeByJSON(v any, rv reflect.Value, path *field.Path) {
 		err = json.Unmarshal(data, rv.Addr().Interface())
 	}
 	if err != nil {
-		d.add(path, mistake.BadFormat, err.Error())
+		d.add(path, problem.BadFormat, err.Error())
 	}
 }
 
@@ -179,7 +179,7 @@ func exactInteger(v any, t reflect.Type) any {
 	}
 	// Anything smaller as text is a mistake to Kubernetes too.
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= mistake.MaxExact && n >= -mistake.MaxExact {
+	if err != nil || n <= problem.MaxExact && n >= -problem.MaxExact {
 		return v
 	}
 	return n

@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // decodeScalarType decodes the struct types that are one value in JSON and reports whether rv is of one.
@@ -31,7 +31,7 @@ func (d *decoder) decodeScalarType(v any, rv reflect.Value, path *field.Path) bo
 		}
 		t, err := time.Parse(time.RFC3339, text)
 		if err != nil || t.Nanosecond() != 0 {
-			d.add(path, mistake.BadFormat, strconv.Quote(mistake.Short(text))+" is not a time in RFC 3339 with whole seconds, such as 2026-01-31T12:00:00Z")
+			d.add(path, problem.BadFormat, strconv.Quote(problem.Short(text))+" is not a time in RFC 3339 with whole seconds, such as 2026-01-31T12:00:00Z")
 			return true
 		}
 		rv.Set(reflect.ValueOf(metav1.NewTime(t.Local())))
@@ -44,7 +44,7 @@ func (d *decoder) decodeScalarType(v any, rv reflect.Value, path *field.Path) bo
 		case !isNumber(v):
 			d.wrongType(path, "integer or string", v)
 		case !ok || n != int64(int32(n)):
-			d.add(path, mistake.OutOfRange, formatNumber(v)+" is not a 32-bit integer")
+			d.add(path, problem.OutOfRange, formatNumber(v)+" is not a 32-bit integer")
 		default:
 			rv.Set(reflect.ValueOf(intstr.FromInt32(int32(n))))
 		}
@@ -64,14 +64,14 @@ func (d *decoder) quantity(v any, path *field.Path) (resource.Quantity, bool) {
 			d.wrongType(path, "quantity as a string or integer", v)
 			return resource.Quantity{}, false
 		case !ok:
-			d.add(path, mistake.WrongType, fmt.Sprintf("expected quantity as a string or integer, got number %s; write %q", n, n))
+			d.add(path, problem.WrongType, fmt.Sprintf("expected quantity as a string or integer, got number %s; write %q", n, n))
 			return resource.Quantity{}, false
 		}
 		text = n
 	}
 	q, err := ParseQuantity(text)
 	if err != nil {
-		d.add(path, mistake.BadFormat, err.Error())
+		d.add(path, problem.BadFormat, err.Error())
 	}
 	return q, err == nil
 }
@@ -99,7 +99,7 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 func (d *decoder) decodeString(v any, rv reflect.Value, path *field.Path) {
 	text, ok := v.(string)
 	if !ok {
-		d.add(path, mistake.WrongType, mistake.Text(describe(v), isPlain(v)))
+		d.add(path, problem.WrongType, problem.Text(describe(v), isPlain(v)))
 		return
 	}
 	rv.SetString(text)
@@ -133,7 +133,7 @@ func (d *decoder) decodeInt(v any, rv reflect.Value, path *field.Path) {
 	case ok && !rv.OverflowInt(n):
 		rv.SetInt(n)
 	case ok, isFloat && f == math.Trunc(f):
-		d.add(path, mistake.OutOfRange, fmt.Sprintf("%s does not fit in a %d-bit integer", formatNumber(v), rv.Type().Bits()))
+		d.add(path, problem.OutOfRange, fmt.Sprintf("%s does not fit in a %d-bit integer", formatNumber(v), rv.Type().Bits()))
 	default:
 		d.wrongType(path, "integer", v)
 	}

@@ -1,6 +1,6 @@
-// Package mistake has the texts of the mistakes that decoders find in a document. The decoders of wire formats (codec) and of the
-// Kubernetes documents inside them (kubedoc) therefore report the same mistake with the same text. It does not decode.
-package mistake
+// Package problem has the texts of the mistakes that decoders find in a document. The decoders of wire formats (codec) and of the
+// Kubernetes documents inside them (manifest) therefore report the same mistake with the same text. It does not decode.
+package problem
 
 import (
 	"strconv"

@@ -1,14 +1,14 @@
-package kubedoc
+package manifest
 
 import (
 	"regexp"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
-// Problem returns a problem at path, nil for the document itself, with a detail. reason, of package mistake, is its Origin.
+// Problem returns a problem at path, nil for the document itself, with a detail. reason, of package problem, is its Origin.
 func Problem(path *field.Path, reason, detail string) *field.Error {
 	e := &field.Error{Type: field.ErrorTypeTypeInvalid, BadValue: field.OmitValueType{}, Detail: detail}
 	if path != nil {
@@ -33,7 +33,7 @@ func (m *mistakes) add(path *field.Path, reason, detail string) {
 func (m *mistakes) full() bool { return len(m.list) >= maxMistakes }
 
 func (m *mistakes) wrongType(path *field.Path, want string, got any) {
-	m.add(path, mistake.WrongType, mistake.Type(want, describe(got)))
+	m.add(path, problem.WrongType, problem.Type(want, describe(got)))
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -46,4 +46,4 @@ func memberOf(path *field.Path, name string) *field.Path {
 	return keyOf(path, name)
 }
 
-func keyOf(path *field.Path, name string) *field.Path { return path.Key(mistake.Short(name)) }
+func keyOf(path *field.Path, name string) *field.Path { return path.Key(problem.Short(name)) }

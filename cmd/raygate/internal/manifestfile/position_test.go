@@ -1,11 +1,11 @@
-package manifest
+package manifestfile
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 func TestPosition(t *testing.T) {
@@ -17,20 +17,20 @@ func TestPosition(t *testing.T) {
 		document int // of those that Documents returns
 		field    string
 		message  string
-		want     kubedoc.Position
+		want     manifest.Position
 	}{
-		{several, 0, "spec.a", "", kubedoc.Position{Line: 3, Column: 8}},
-		{several, 0, "", "", kubedoc.Position{Line: 2, Column: 1}},
-		{several, 1, "spec.b[1]", "", kubedoc.Position{Line: 9, Column: 10}},
-		{several, 1, "spec.c.d", "", kubedoc.Position{Line: 8, Column: 1}},
-		{several, 1, "spec", "line 9: the key is there twice", kubedoc.Position{Line: 9}},
-		{several, 2, "spec.c", "", kubedoc.Position{Line: 10, Column: 22}},
-		{list, 0, "spec.a", "", kubedoc.Position{Line: 5, Column: 5}},
-		{list, 1, "spec.a", "", kubedoc.Position{Line: 6, Column: 3}},
-		{list, 1, "", "", kubedoc.Position{Line: 6, Column: 3}},
-		{json, 0, "spec.b", "", kubedoc.Position{Line: 3, Column: 32}},
-		{strings.ReplaceAll(several, "\n", "\r\n"), 1, "spec.b[1]", "", kubedoc.Position{Line: 9, Column: 10}},
-		{"kind: A\n---\n\na: [", 1, "", "", kubedoc.Position{Line: 4}},
+		{several, 0, "spec.a", "", manifest.Position{Line: 3, Column: 8}},
+		{several, 0, "", "", manifest.Position{Line: 2, Column: 1}},
+		{several, 1, "spec.b[1]", "", manifest.Position{Line: 9, Column: 10}},
+		{several, 1, "spec.c.d", "", manifest.Position{Line: 8, Column: 1}},
+		{several, 1, "spec", "line 9: the key is there twice", manifest.Position{Line: 9}},
+		{several, 2, "spec.c", "", manifest.Position{Line: 10, Column: 22}},
+		{list, 0, "spec.a", "", manifest.Position{Line: 5, Column: 5}},
+		{list, 1, "spec.a", "", manifest.Position{Line: 6, Column: 3}},
+		{list, 1, "", "", manifest.Position{Line: 6, Column: 3}},
+		{json, 0, "spec.b", "", manifest.Position{Line: 3, Column: 32}},
+		{strings.ReplaceAll(several, "\n", "\r\n"), 1, "spec.b[1]", "", manifest.Position{Line: 9, Column: 10}},
+		{"kind: A\n---\n\na: [", 1, "", "", manifest.Position{Line: 4}},
 	} {
 		t.Run(fmt.Sprintf("%.8q %d %s", tc.text, tc.document, tc.field), func(t *testing.T) {
 			documents := Documents(Source{Name: Stdin, Data: []byte(tc.text)})

@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 const (
@@ -92,7 +92,7 @@ func (r *reader) wrong(at *place, reason, detail string) {
 func (r *reader) readJSON() (any, bool) {
 	if !json.Valid(r.data) {
 		err := json.Unmarshal(r.data, new(json.RawMessage))
-		r.wrong(nil, mistake.Syntax, "not JSON: "+r.position(err)+err.Error())
+		r.wrong(nil, problem.Syntax, "not JSON: "+r.position(err)+err.Error())
 		return nil, false
 	}
 	r.json = json.NewDecoder(bytes.NewReader(r.data))
@@ -113,11 +113,11 @@ func (r *reader) position(err error) string {
 // jsonValue reads the next value of JSON that encoding/json has validated.
 func (r *reader) jsonValue(at *place, depth int) (any, bool) {
 	if depth > MaxDepth {
-		r.wrong(at, mistake.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
+		r.wrong(at, problem.TooDeep, fmt.Sprintf("nested deeper than %d levels", MaxDepth))
 		return nil, false
 	}
 	if r.values++; r.values > r.maxValues {
-		r.wrong(at, mistake.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
+		r.wrong(at, problem.TooLarge, fmt.Sprintf("the document has more than %d values", r.maxValues))
 		return nil, false
 	}
 	switch t := r.token(at).(type) {
@@ -142,9 +142,9 @@ func (r *reader) token(at *place) json.Token {
 	switch {
 	case !isText:
 	case !utf8.Valid(raw): // invalid text is silently replaced by U+FFFD
-		r.wrong(at, mistake.InvalidUTF8, "text that is not UTF-8")
+		r.wrong(at, problem.InvalidUTF8, "text that is not UTF-8")
 	case strings.Count(text, "\uFFFD") > bytes.Count(raw, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(raw), []byte(`\ufffd`)):
-		r.wrong(at, mistake.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
+		r.wrong(at, problem.InvalidUTF8, `text with half a surrogate pair (\ud800 to \udfff)`)
 	}
 	return t
 }
@@ -159,7 +159,7 @@ func (r *reader) jsonObject(at *place, depth int) (any, bool) {
 			return nil, false
 		}
 		if _, twice := object[key]; twice {
-			r.wrong(&here, mistake.DuplicateKey, mistake.Twice)
+			r.wrong(&here, problem.DuplicateKey, problem.Twice)
 			continue
 		}
 		object[key] = value
@@ -188,7 +188,7 @@ func (r *reader) number(text string, at *place) any {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		r.wrong(at, mistake.OutOfRange, "the number is too large")
+		r.wrong(at, problem.OutOfRange, "the number is too large")
 		return nil
 	}
 	return f

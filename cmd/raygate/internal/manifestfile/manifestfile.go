@@ -1,5 +1,5 @@
-// Package manifest finds the Kubernetes objects in files: YAML or JSON, several documents, lists.
-package manifest
+// Package manifestfile finds the Kubernetes objects in files: YAML or JSON, several documents, lists.
+package manifestfile
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // Stdin is the file name for standard input.
@@ -44,7 +44,7 @@ type Document struct {
 	Line int
 	// Item counts the items of a list from 1; 0 means that the document is not a list.
 	Item int
-	// Tree is the object, as package kubedoc reads it. Nil if the document is not an object.
+	// Tree is the object, as package manifest reads it. Nil if the document is not an object.
 	Tree map[string]any
 	// Mistakes are those in the text of the object, such as a repeated key.
 	Mistakes field.ErrorList
@@ -141,7 +141,7 @@ func Documents(s Source) []Document {
 			continue
 		}
 		doc.Tree, doc.Mistakes = read(text, part.line)
-		doc.Unreadable = doc.Tree == nil && doc.Mistakes[0].Origin != mistake.WrongType
+		doc.Unreadable = doc.Tree == nil && doc.Mistakes[0].Origin != problem.WrongType
 		documents = append(documents, items(doc)...)
 	}
 	return documents
@@ -150,10 +150,10 @@ func Documents(s Source) []Document {
 // read reads the document that begins at a line of its file.
 func read(text []byte, line int) (map[string]any, field.ErrorList) {
 	if !utf8.Valid(text) {
-		return nil, field.ErrorList{kubedoc.Problem(nil, mistake.InvalidUTF8, "the text is not UTF-8; save the file in that encoding")}
+		return nil, field.ErrorList{manifest.Problem(nil, problem.InvalidUTF8, "the text is not UTF-8; save the file in that encoding")}
 	}
 	isJSON := bytes.TrimSpace(text)[0] == '{' && json.Valid(text)
-	tree, mistakes := kubedoc.ReadLocal(text, !isJSON)
+	tree, mistakes := manifest.ReadLocal(text, !isJSON)
 	for _, m := range mistakes {
 		m.Detail = lineOf.ReplaceAllStringFunc(m.Detail, func(words string) string {
 			at := strings.LastIndexByte(words, ' ') + 1

@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 // Position is a place in a text. Line and Column count from 1; columns are characters.
@@ -139,7 +139,7 @@ func behindName(path, name string) (string, bool) {
 	if left, ok := behind(path, name); ok && name != "" {
 		return left, true
 	}
-	return behind(path, "["+mistake.Short(name)+"]")
+	return behind(path, "["+problem.Short(name)+"]")
 }
 
 // behind removes one element from a path.

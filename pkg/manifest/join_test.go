@@ -1,4 +1,4 @@
-package kubedoc_test
+package manifest_test
 
 import (
 	"fmt"
@@ -7,15 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 )
 
 func TestJoin(t *testing.T) {
 	wrong := func(path string) *field.Error { return &field.Error{Type: field.ErrorTypeInvalid, Field: path} }
 	missing := func(path string) *field.Error { return &field.Error{Type: field.ErrorTypeRequired, Field: path} }
 	unknown := func(path string) *field.Error {
-		return &field.Error{Type: field.ErrorTypeInvalid, Field: path, Origin: mistake.UnknownField}
+		return &field.Error{Type: field.ErrorTypeInvalid, Field: path, Origin: problem.UnknownField}
 	}
 	cases := map[string]struct {
 		form, content *field.Error
@@ -39,7 +39,7 @@ func TestJoin(t *testing.T) {
 			if tc.follows {
 				want = want[:1]
 			}
-			if diff := cmp.Diff(want, kubedoc.Join(field.ErrorList{tc.form}, field.ErrorList{tc.content})); diff != "" {
+			if diff := cmp.Diff(want, manifest.Join(field.ErrorList{tc.form}, field.ErrorList{tc.content})); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
@@ -55,7 +55,7 @@ func BenchmarkJoin(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				kubedoc.Join(form, content)
+				manifest.Join(form, content)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package kubedoc
+package manifest
 
 import (
 	"fmt"
