@@ -63,8 +63,8 @@ func IsFile(path string) bool {
 	return strings.HasPrefix(path, "/static/") || path == "/favicon.ico"
 }
 
-// settlePage removes the proof from the request of a page, and headers with which Ray refuses browsers.
-func settlePage(h http.Header) {
+// preparePage removes the proof from the request of a page, and headers with which Ray refuses browsers.
+func preparePage(h http.Header) {
 	for name := range h {
 		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
 			delete(h, name)

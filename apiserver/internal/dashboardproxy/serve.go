@@ -60,7 +60,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	if page != nil {
 		target.Header = func(h http.Header) {
 			d.identify(h)
-			settlePage(h)
+			preparePage(h)
 		}
 		target.Answer = page.confine
 	}

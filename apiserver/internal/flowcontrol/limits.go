@@ -84,7 +84,7 @@ type Visit struct {
 
 // enter takes a place for a call of caller. The error is RESOURCE_EXHAUSTED.
 func (r *room) enter(caller string, long bool) (*Visit, error) {
-	if err := r.pace(caller); err != nil {
+	if err := r.limitRate(caller); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -109,8 +109,8 @@ func (r *room) enter(caller string, long bool) (*Visit, error) {
 	return &Visit{room: r, caller: caller, own: c, long: long}, nil
 }
 
-// pace takes one token from the caller's bucket.
-func (r *room) pace(caller string) error {
+// limitRate takes one token from the caller's bucket.
+func (r *room) limitRate(caller string) error {
 	if r.limits.CallerRate <= 0 {
 		return nil
 	}

@@ -52,8 +52,8 @@ func attemptOf(item *store.Item) attempt {
 	}
 }
 
-// begun returns the reason why there is no Ray job yet.
-func (a attempt) begun() error {
+// checkStarted returns the reason why there is no Ray job yet.
+func (a attempt) checkStarted() error {
 	switch {
 	case a.state.IsTerminal() && (a.id == "" || a.cluster == ""), a.state != rayv1.JobDeploymentStatusRunning && !a.state.IsTerminal():
 		return a.notStarted()
@@ -110,7 +110,7 @@ func (s *jobServer) StopJob(ctx context.Context, req *raygatev2.StopJobRequest) 
 	switch {
 	case a.state.IsTerminal():
 		return nil, rpcstatus.Precondition("JOB_ENDED", "there is nothing to stop: RayJob %s has ended as %s", item.Name, a.state)
-	case a.begun() != nil:
+	case a.checkStarted() != nil:
 		return nil, rpcstatus.Precondition("JOB_NOT_STARTED", "there is nothing to stop: the state of RayJob %s is %q; suspend or delete it to keep it from starting", item.Name, a.state)
 	}
 	_, c, err := s.open(ctx, a, "create")
@@ -154,7 +154,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 
 // driverLog sends the output of the entrypoint. A followed job that runs may not have been submitted yet; driverLog waits for that.
 func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
-	if err := a.begun(); err != nil {
+	if err := a.checkStarted(); err != nil {
 		return err
 	}
 	d, _, err := s.open(ctx, a, "get")

@@ -88,7 +88,7 @@ func (h *Handler) check(r *http.Request, t *target) error {
 		}
 		return err
 	}
-	if err := rest.Unheeded(r, "dryRun"); err != nil {
+	if err := rest.RefuseUnsupported(r, "dryRun"); err != nil {
 		return err
 	}
 	if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/") { // client-go refuses an empty name too

@@ -140,7 +140,7 @@ func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Rout
 
 // read returns the body of a request. It refuses parameters and bodies that would be ignored while something is written.
 func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *flowcontrol.Visit) ([]byte, error) {
-	if err := rest.Unheeded(r); err != nil {
+	if err := rest.RefuseUnsupported(r); err != nil {
 		return nil, err
 	}
 	data, err := rest.ReadObject(ctx, w, r, visit)

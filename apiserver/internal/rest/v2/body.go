@@ -59,11 +59,11 @@ func check(m *rest.Route, r *http.Request) error {
 		if err := m.Query.Check(r.URL.RawQuery); err != nil {
 			return err
 		}
-		heeded := []string{"validateOnly", "validate_only", "etag"}
+		supported := []string{"validateOnly", "validate_only", "etag"}
 		if m.Descriptor.Input().Fields().ByName("etag") != nil {
-			heeded = append(heeded, "If-Match")
+			supported = append(supported, "If-Match")
 		}
-		if err := rest.Unheeded(r, heeded...); err != nil {
+		if err := rest.RefuseUnsupported(r, supported...); err != nil {
 			return err
 		}
 	}

@@ -24,9 +24,9 @@ const (
 	metadataPage = 500
 )
 
-// reach waits until the cache is filled and has at least a version that the client got from another replica or from the API server. Without events a cache
+// waitForVersion waits until the cache is filled and has at least a version that the client got from another replica or from the API server. Without events a cache
 // does not learn of newer versions, so it is then compared with the API server. A version that the API server does not have yet is ErrFutureVersion.
-func (s *Store) reach(ctx context.Context, least uint64) error {
+func (s *Store) waitForVersion(ctx context.Context, least uint64) error {
 	reached := func() bool { return s.cache.synced && s.cache.version >= least }
 	for wait := 1; !s.await(ctx, reached); wait++ {
 		if err := ctx.Err(); err != nil {
@@ -41,7 +41,7 @@ func (s *Store) reach(ctx context.Context, least uint64) error {
 	return nil
 }
 
-// catchUp is reach for a filled cache that is behind. Readers that want the same version share one comparison.
+// catchUp is waitForVersion for a filled cache that is behind. Readers that want the same version share one comparison.
 func (s *Store) catchUp(ctx context.Context, least uint64, reached func() bool) error {
 	compared := s.comparing.DoChan(strconv.FormatUint(least, 10), func() (any, error) { return nil, s.compare(context.WithoutCancel(ctx), least) })
 	select {

@@ -9,14 +9,14 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Unheeded refuses a write with a dry run or a condition that is not supported, since it would write in any case. heeded are the supported parameters and
+// RefuseUnsupported refuses a write with a dry run or a condition that is not supported, since it would write in any case. supported are the parameters and
 // headers.
-func Unheeded(r *http.Request, heeded ...string) error {
+func RefuseUnsupported(r *http.Request, supported ...string) error {
 	if IsRead(r.Method) || r.Method == http.MethodOptions {
 		return nil
 	}
 	for _, name := range []string{"If-Match", "If-None-Match", "If-Unmodified-Since"} {
-		if r.Header.Values(name) != nil && !slices.Contains(heeded, name) {
+		if r.Header.Values(name) != nil && !slices.Contains(supported, name) {
 			return rpcstatus.BadField("", "the condition %s is not supported here: leave it out, for it would be ignored", name)
 		}
 	}
@@ -30,7 +30,7 @@ func Unheeded(r *http.Request, heeded ...string) error {
 	for name := range query {
 		switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		case "dryrun", "validateonly", "etag":
-			if !slices.Contains(heeded, name) {
+			if !slices.Contains(supported, name) {
 				return rpcstatus.BadField(rpcstatus.Quoted(name), "the query parameter is not supported here: leave it out, for it would be ignored")
 			}
 		}
