@@ -54,10 +54,11 @@ require (
 
 require (
 	github.com/coreos/go-oidc/v3 v3.20.0
+	github.com/tidwall/sjson v1.2.5
+	github.com/zalando/go-keyring v0.2.8
 	go.opentelemetry.io/contrib/bridges/prometheus v0.69.0
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc v1.44.0
 	go.opentelemetry.io/otel/sdk/metric v1.46.0
-	github.com/zalando/go-keyring v0.2.8
 	gopkg.in/go-jose/go-jose.v2 v2.6.3
 	sigs.k8s.io/gateway-api v1.6.3
 )
@@ -129,7 +130,7 @@ require (
 	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/raygate/raygate/api v0.1.0
 	github.com/raygate/raygate/clients/go v0.1.0
-	github.com/raygate/raygate/pkg/kubedoc v0.1.0
+	github.com/raygate/raygate/pkg/manifest v0.1.0
 	github.com/raygate/raygate/proto v0.1.0
 	github.com/rs/cors v1.11.1
 	github.com/x448/float16 v0.8.4 // indirect
@@ -156,6 +157,6 @@ replace github.com/raygate/raygate/api => ./api
 
 replace github.com/raygate/raygate/proto => ./proto
 
-replace github.com/raygate/raygate/pkg/kubedoc => ./pkg/kubedoc
+replace github.com/raygate/raygate/pkg/manifest => ./pkg/manifest
 
 replace github.com/raygate/raygate/clients/go => ./clients/go

@@ -10,4 +10,4 @@ export GOFLAGS CGO_ENABLED
 
 # The modules that others import: types, protos, reading of documents and the Go client.
 # shellcheck disable=SC2034 # used by the scripts that source this
-libraries="api proto pkg/kubedoc clients/go"
+libraries="api proto pkg/manifest clients/go"

@@ -6,7 +6,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/raygate/raygate/api v0.1.0
-	github.com/raygate/raygate/pkg/kubedoc v0.1.0
+	github.com/raygate/raygate/pkg/manifest v0.1.0
 	github.com/raygate/raygate/proto v0.1.0
 	google.golang.org/genproto/googleapis/api v0.0.0-20260921155816-b14227669459
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260918162117-cecb64721679
@@ -51,4 +51,4 @@ replace github.com/raygate/raygate/api => ../../api
 
 replace github.com/raygate/raygate/proto => ../../proto
 
-replace github.com/raygate/raygate/pkg/kubedoc => ../../pkg/kubedoc
+replace github.com/raygate/raygate/pkg/manifest => ../../pkg/manifest

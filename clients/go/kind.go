@@ -2,7 +2,9 @@ package raygate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"time"
@@ -144,6 +146,18 @@ func (k *Kind) call(ctx context.Context, conn grpc.ClientConnInterface, verb str
 		return nil, err
 	}
 	return resp, nil
+}
+
+// openStream calls a method whose answers come as a stream.
+func openStream(ctx context.Context, conn grpc.ClientConnInterface, m protoreflect.MethodDescriptor, values fields) (grpc.ClientStream, error) {
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, path(m))
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.SendMsg(request(m, values)); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
+		return nil, err
+	}
+	return stream, stream.CloseSend()
 }
 
 // object returns the object in an answer; nil when it has none.

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -57,16 +56,10 @@ func (c *Client) logs(ctx context.Context, method protoreflect.MethodDescriptor,
 func (c *Client) oneLog(ctx context.Context, method protoreflect.MethodDescriptor, about fields, o *LogOptions, yield func([]byte) bool) (progress bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, path(method))
-	if err != nil {
-		return false, err
-	}
 	values := fields{"follow": o.Follow, "tail_lines": o.Tail, "offset": o.Offset}
 	maps.Copy(values, about)
-	if err := stream.SendMsg(request(method, values)); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
-		return false, err
-	}
-	if err := stream.CloseSend(); err != nil {
+	stream, err := openStream(ctx, c.conn, method, values)
+	if err != nil {
 		return false, err
 	}
 	for {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 )
@@ -131,17 +130,10 @@ func (w *watch) stream(ctx context.Context) error {
 		view = "BASIC"
 	}
 	method := w.m.kind.method("Watch")
-	stream, err := w.m.client.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, path(method))
-	if err != nil {
-		return err
-	}
-	req := request(method, fields{
+	stream, err := openStream(ctx, w.m.client.conn, method, fields{
 		"namespace": w.m.namespace, "label_selector": w.o.LabelSelector, "filter": w.o.Filter, "view": view, "resume_token": w.token, "skip_initial": w.o.SkipInitial,
 	})
-	if err := stream.SendMsg(req); err != nil && !errors.Is(err, io.EOF) { // EOF: RecvMsg has the reason
-		return err
-	}
-	if err := stream.CloseSend(); err != nil {
+	if err != nil {
 		return err
 	}
 	for {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 )
 
 // Limits of the content of an answer, besides its size: a user who may create a cluster controls every byte that its dashboard returns.
@@ -21,10 +22,9 @@ const (
 
 // heldBody reads an answer that will be held: no more than its limit, and no more than there is room for.
 type heldBody struct {
-	ctx   context.Context // that of the call: Read has none
-	body  io.Reader
-	room  func(ctx context.Context, n int64) error
-	limit int64
+	ctx  context.Context // that of the call: Read has none
+	body io.Reader       // of its limit at most
+	room func(ctx context.Context, n int64) error
 	// err is why the body cannot be read further, or nil at its regular end.
 	err error
 }
@@ -32,9 +32,6 @@ type heldBody struct {
 // Read implements io.Reader.
 func (h *heldBody) Read(p []byte) (int, error) {
 	n, err := h.body.Read(p)
-	if h.limit -= int64(n); h.limit < 0 {
-		return 0, ErrTooLarge
-	}
 	if h.room != nil && n > 0 {
 		if full := h.room(h.ctx, heldCopies*int64(n)); full != nil {
 			err = full
@@ -44,6 +41,12 @@ func (h *heldBody) Read(p []byte) (int, error) {
 		h.err = err
 	}
 	return n, err
+}
+
+// isTooLarge reports whether an answer has ended at its limit.
+func isTooLarge(err error) bool {
+	_, atLimit := errors.AsType[*http.MaxBytesError](err)
+	return atLimit || errors.Is(err, ErrTooLarge)
 }
 
 // valuesIn returns about how many values a JSON text has: each but the first follows a bracket, a brace or a comma that is in no string.

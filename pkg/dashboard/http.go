@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -93,17 +94,10 @@ func (c *HTTPClient) url(q call) (*url.URL, error) {
 		}
 		path, raw = "/api/jobs/"+q.id+q.below, "/api/jobs/"+url.PathEscape(q.id)+q.below
 	}
-	u.RawPath = trimSlash(u.EscapedPath()) + raw
-	u.Path = trimSlash(u.Path) + path
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + raw
+	u.Path = strings.TrimRight(u.Path, "/") + path
 	u.RawQuery = q.query
 	return &u, nil
-}
-
-func trimSlash(path string) string {
-	for len(path) > 0 && path[len(path)-1] == '/' {
-		path = path[:len(path)-1]
-	}
-	return path
 }
 
 // do sends the request and decodes a good answer into the target.
@@ -118,7 +112,7 @@ func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
 	if q.unread {
 		return nil
 	}
-	body := &heldBody{ctx: ctx, body: resp.Body, room: c.config.Room, limit: q.limit}
+	body := &heldBody{ctx: ctx, body: http.MaxBytesReader(nil, resp.Body, q.limit), room: c.config.Room}
 	if jobs, ok := target.(*[]Job); ok {
 		*jobs, err = listJobs(body, c.config.MaxJob)
 	} else {
@@ -127,7 +121,7 @@ func (c *HTTPClient) do(ctx context.Context, q call, target any) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrTooLarge):
+	case isTooLarge(err):
 		return &Error{Call: q.name, Kind: ErrTooLarge, Code: resp.StatusCode}
 	case body.err != nil:
 		return &Error{Call: q.name, Kind: ErrUnavailable, Code: resp.StatusCode, Cause: body.err}

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -33,28 +31,13 @@ func (c *HTTPClient) JobLogs(ctx context.Context, id string) (*Log, error) {
 		return nil, err
 	}
 	text := &logText{
-		call: name, in: bufio.NewReaderSize(&limited{resp.Body, c.config.MaxLogs}, logBuffer), body: resp.Body, cancel: cancel, stalled: stalled, patience: c.config.LogsTimeout,
+		call: name, in: bufio.NewReaderSize(http.MaxBytesReader(nil, resp.Body, c.config.MaxLogs), logBuffer), body: resp.Body, cancel: cancel, stalled: stalled, patience: c.config.LogsTimeout,
 	}
 	if err := text.begin(); err != nil {
 		_ = text.Close()
 		return nil, err
 	}
 	return &Log{text, resp.ContentLength}, nil
-}
-
-// limited ends an answer that is too long with an error.
-type limited struct {
-	in   io.Reader
-	left int64
-}
-
-// Read implements io.Reader.
-func (l *limited) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		return 0, ErrTooLarge
-	}
-	return n, err
 }
 
 // logText reads the string "logs" of a JSON object piece by piece: a log is never held as a whole.
@@ -85,7 +68,7 @@ var (
 
 // begin reads up to the first byte of the log.
 func (t *logText) begin() error {
-	d := json.NewDecoder(&limited{t.in, maxLogKeys + logBuffer})
+	d := json.NewDecoder(http.MaxBytesReader(nil, io.NopCloser(t.in), maxLogKeys+logBuffer))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return t.failed(errNoLogs, err)
 	}
@@ -127,7 +110,7 @@ func (t *logText) next() (byte, error) {
 func (t *logText) failed(what, err error) error {
 	var syntax *json.SyntaxError
 	switch {
-	case errors.Is(err, ErrTooLarge):
+	case isTooLarge(err):
 		return &Error{Call: t.call, Kind: ErrTooLarge, Code: http.StatusOK}
 	case err != nil && !errors.As(err, &syntax) && !errors.Is(err, io.EOF) && !errors.Is(err, errEscape):
 		return &Error{Call: t.call, Kind: ErrUnavailable, Code: http.StatusOK, Cause: err}
@@ -202,49 +185,37 @@ var errEscape = errors.New("an escape that JSON does not have")
 
 // escape decodes one escape sequence, or the two of one character.
 func (t *logText) escape() error {
-	first, err := t.in.Peek(2)
+	begin, err := t.in.Peek(2)
 	if err != nil {
 		return err
 	}
-	if at := strings.IndexByte(escapes, first[1]); at >= 0 {
-		t.pending = append(t.char[:0], meant[at])
-		_, err := t.in.Discard(2)
-		return err
+	size := len(begin)
+	if begin[1] == 'u' {
+		size = maxEscape / 2
 	}
-	c, err := t.unicode()
+	one, err := t.in.Peek(size)
 	if err != nil {
 		return err
 	}
-	if _, err := t.in.Discard(6); err != nil {
-		return err
+	char, err := unescape(one)
+	if err != nil {
+		return errEscape
 	}
-	if utf16.IsSurrogate(c) {
-		low, err := t.unicode()
-		if c = utf16.DecodeRune(c, low); err == nil && c != utf8.RuneError {
-			_, _ = t.in.Discard(6) // it is buffered
+	if char == string(utf8.RuneError) {
+		two, _ := t.in.Peek(maxEscape)
+		if pair, err := unescape(two); err == nil && utf8.RuneCountInString(pair) == 1 {
+			char, size = pair, len(two)
 		}
 	}
-	t.pending = utf8.AppendRune(t.char[:0], c)
-	return nil
+	t.pending = append(t.char[:0], char...)
+	_, err = t.in.Discard(size)
+	return err
 }
 
-// The characters that JSON escapes by one letter, and the letters.
-const (
-	escapes = `"\/bfnrt`
-	meant   = "\"\\/\b\f\n\r\t"
-)
-
-// unicode reads the character of a \uXXXX escape ahead.
-func (t *logText) unicode() (rune, error) {
-	text, err := t.in.Peek(6)
-	if err != nil {
-		return 0, err
-	}
-	code, err := strconv.ParseUint(string(text[2:]), 16, 32)
-	if err != nil || text[0] != '\\' || text[1] != 'u' {
-		return 0, errEscape
-	}
-	return rune(code), nil
+// unescape returns the text of escape sequences.
+func unescape(escapes []byte) (text string, err error) {
+	err = json.Unmarshal(slices.Concat([]byte{'"'}, escapes, []byte{'"'}), &text)
+	return text, err
 }
 
 // Close implements io.Closer.

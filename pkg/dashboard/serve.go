@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -194,7 +195,7 @@ func ParseHTTPOptions(text json.RawMessage) ServeHTTPOptions {
 	var root, certificate string
 	lenient(fields["root_path"], &root)
 	lenient(fields["ssl_certfile"], &certificate)
-	if root = trimSlash(root); len(root) > 256 || !rootPath.MatchString(root) {
+	if root = strings.TrimRight(root, "/"); len(root) > 256 || !rootPath.MatchString(root) {
 		root = ""
 	}
 	return ServeHTTPOptions{RootPath: root, TLS: certificate != ""}

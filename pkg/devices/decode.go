@@ -6,18 +6,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // Decode reads a registry in YAML or JSON. It reports all unknown, repeated and mistyped fields with their paths; the registry is nil if
 // there are any. Decode does not check the content: see Validate.
 func Decode(data []byte) (*Registry, field.ErrorList) {
-	tree, mistakes := kubedoc.Read(data, true)
+	tree, mistakes := manifest.Read(data, true)
 	if tree == nil {
 		return nil, mistakes
 	}
 	r := &Registry{}
-	mistakes = append(mistakes, kubedoc.Decode(tree, r, nil)...)
+	mistakes = append(mistakes, manifest.Decode(tree, r, nil)...)
 	if r.APIVersion != APIVersion || r.Kind != Kind {
 		// In an object of another kind all fields would be unknown, so report only the kind.
 		return nil, field.ErrorList{field.Invalid(field.NewPath("kind"), r.APIVersion+" "+r.Kind, "must be "+APIVersion+" "+Kind)}

@@ -90,6 +90,6 @@ replace github.com/raygate/raygate/api => ../../api
 
 replace github.com/raygate/raygate/proto => ../../proto
 
-replace github.com/raygate/raygate/pkg/kubedoc => ../../pkg/kubedoc
+replace github.com/raygate/raygate/pkg/manifest => ../../pkg/manifest
 
 replace github.com/raygate/raygate/clients/go => ../../clients/go

@@ -31,7 +31,7 @@ require (
 	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
 	github.com/raygate/raygate/api v0.1.0
-	github.com/raygate/raygate/pkg/kubedoc v0.1.0
+	github.com/raygate/raygate/pkg/manifest v0.1.0
 	sigs.k8s.io/gateway-api v1.6.3
 )
 
@@ -96,6 +96,6 @@ replace github.com/raygate/raygate/api => ../../api
 
 replace github.com/raygate/raygate/proto => ../../proto
 
-replace github.com/raygate/raygate/pkg/kubedoc => ../../pkg/kubedoc
+replace github.com/raygate/raygate/pkg/manifest => ../../pkg/manifest
 
 replace github.com/raygate/raygate/clients/go => ../../clients/go

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 )
 
 // memoryFiles are the files with the memory limit of a container: those of cgroup version 2 and 1.
@@ -48,7 +48,7 @@ const smallest = 128 << 20
 
 // memoryOf divides the memory: a quarter is for callers, and a quarter for the data besides the objects themselves.
 func memoryOf(limit int64) memory {
-	m := memory{limit, 512 << 20, 64 << 20, document.DefaultCacheSize, 4 * 64 << 20}
+	m := memory{limit, 512 << 20, 64 << 20, encoding.DefaultCacheSize, 4 * 64 << 20}
 	if limit > 0 {
 		m.callers = min(m.callers, limit/4)
 		m.caller = min(m.caller, m.callers/4)

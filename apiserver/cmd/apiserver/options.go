@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +18,10 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
-	"github.com/raygate/raygate/apiserver/internal/edge"
-	"github.com/raygate/raygate/pkg/telemetry"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/login"
+	gateway "github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/pkg/telemetry"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -51,7 +51,7 @@ type Options struct {
 	PageTokenSecret                          string
 
 	// Limits of concurrent calls. The limits of single callers do not apply if there is only one.
-	Limits edge.Limits
+	Limits flowcontrol.Limits
 	// MemoryLimit is a quantity. Empty means the limit of GOMEMLIMIT, else that of the container.
 	MemoryLimit string
 
@@ -97,7 +97,7 @@ func NewOptions() *Options {
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
 		},
-		Limits: edge.Limits{
+		Limits: flowcontrol.Limits{
 			Calls: 1000, CallerCalls: 200, Long: 10000, CallerLong: 2000, CallerRate: 1000, CallerBurst: 2000, Unidentified: 256,
 		},
 	}
@@ -148,7 +148,7 @@ func (h *RequestHeader) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&h.ExtraHeaderPrefixes, "requestheader-extra-headers-prefix", h.ExtraHeaderPrefixes, "Beginnings of headers with extra information about the user.")
 }
 
-func addLimitFlags(l *edge.Limits, fs *pflag.FlagSet) {
+func addLimitFlags(l *flowcontrol.Limits, fs *pflag.FlagSet) {
 	fs.Float64Var(&l.CallerRate, "caller-qps", l.CallerRate, "Calls per second that each caller may begin; negative means no limit. Callers beyond it get RESOURCE_EXHAUSTED, by REST 429, with the time after which to try again.")
 	fs.IntVar(&l.CallerBurst, "caller-burst", l.CallerBurst, "Burst above --caller-qps.")
 	fs.IntVar(&l.CallerCalls, "max-caller-calls-in-flight", l.CallerCalls, "Short calls that each caller may have in flight.")
@@ -280,7 +280,7 @@ func mostVerbose(c *logsapi.LoggingConfiguration) logsapi.VerbosityLevel {
 // checkLocal requires loopback addresses if callers need no credentials. danger describes what remote callers could do.
 func (o *Options) checkLocal(check func(wrong bool, format string, args ...any), danger string) {
 	for flag, address := range map[string]string{"--grpc-address": o.GRPCAddress, "--http-address": o.HTTPAddress} {
-		check(!o.InsecureAllowRemoteNone && address != "" && !isLoopback(address),
+		check(!o.InsecureAllowRemoteNone && address != "" && !gateway.IsLoopback(address),
 			"%s=%s reaches beyond this machine, and with %s: use 127.0.0.1, or add --insecure-allow-remote-none", flag, address, danger)
 	}
 }
@@ -296,27 +296,15 @@ func (o *Options) inTheClear() []string {
 	if o.TLSCertFile != "" || o.Authentication == string(authn.None) {
 		return nil
 	}
-	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || isLoopback(address) })
+	return slices.DeleteFunc([]string{o.GRPCAddress, o.HTTPAddress}, func(address string) bool { return address == "" || gateway.IsLoopback(address) })
 }
 
 // limits are the limits without those of single callers if all calls have the same caller.
-func (o *Options) limits() edge.Limits {
+func (o *Options) limits() flowcontrol.Limits {
 	l := o.Limits
 	l.Bytes, l.CallerBytes = o.memory.callers, o.memory.caller
 	if o.Authentication == string(authn.None) {
 		l.CallerCalls, l.CallerLong, l.CallerRate, l.CallerBytes = 0, 0, 0, l.Bytes
 	}
 	return l
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }

@@ -7,11 +7,24 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
+
+// newPages returns the handler that shows dashboards to browsers. With --authentication=impersonate it is for callers with tokens only, because
+// a ticket cannot repeat the connection that authenticates others.
+func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*dashboardproxy.Pages, error) {
+	impersonate := o.Authentication == string(authn.Impersonate)
+	if impersonate && o.issuers == nil {
+		return nil, nil
+	}
+	pages, err := dashboardproxy.NewPages(dashboards, o.pageTokenKeys)
+	pages.NeedToken = impersonate
+	return pages, err
+}
 
 // addREST makes the HTTP server: the APIs, pages of dashboards and the console.
 func (a *app) addREST() error {
@@ -20,7 +33,7 @@ func (a *app) addREST() error {
 	if err != nil {
 		return err
 	}
-	api, err := restv2.New(restv2.Options{Conn: a.channel, Edge: a.edge, Table: a.table, Dashboard: a.dashboards.Serve, Pages: pages})
+	api, err := restv2.New(restv2.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Pages: pages})
 	if err != nil {
 		return err
 	}
@@ -35,7 +48,7 @@ func (a *app) addREST() error {
 			return err
 		}
 		if a.console, err = console.New(console.Options{
-			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, Edge: a.edge, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
+			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, FlowControl: a.flow, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
 			Namespaces: o.Namespaces, Version: version.Get().GitVersion,
 		}); err != nil {
 			return err

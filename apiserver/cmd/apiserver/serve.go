@@ -67,7 +67,7 @@ func run(ctx context.Context, o *Options) error {
 
 	api, metrics := rest.NewServer(a.public()), rest.NewServer(a.metricsHandler())
 	serving, failed := errgroup.WithContext(background)
-	serving.Go(func() error { return a.grpc.Serve(a.edge.Listener(listeners["grpc"])) })
+	serving.Go(func() error { return a.grpc.Serve(a.flow.Listener(listeners["grpc"])) })
 	if l := listeners["http"]; l != nil && tls != nil {
 		listeners["http"] = cryptotls.NewListener(l, tls.config("h2", "http/1.1"))
 	}

@@ -60,7 +60,7 @@ func (a *app) addV1() error {
 
 // addV1REST adds the paths of V1.
 func (a *app) addV1REST(templates *servicev1.Templates) error {
-	api := restv1.New(restv1.Options{Conn: a.channel, Edge: a.edge, Table: a.table})
+	api := restv1.New(restv1.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table})
 	documents, err := fs.Sub(openapi.KubeRay, "kuberay")
 	if err != nil {
 		return fmt.Errorf("finding the Swagger documents: %w", err)
@@ -102,7 +102,7 @@ func (a *app) newKube(templates *servicev1.Templates) (*kube.Handler, error) {
 		return nil, fmt.Errorf("making the transport to the API server: %w", err)
 	}
 	return kube.New(kube.Options{
-		Transport: transport, Host: host, Edge: a.edge, Table: a.table, Expand: templates.Expand, Stop: a.stop, Record: a.record,
+		Transport: transport, Host: host, FlowControl: a.flow, Table: a.table, Expand: templates.Expand, Stop: a.stop, Record: a.record,
 		IsRayService: func(ctx context.Context, namespace, name string) (bool, error) {
 			service := &corev1.Service{}
 			err := a.core.Get().Namespace(namespace).Resource("services").Name(name).Do(ctx).Into(service)

@@ -22,8 +22,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/console"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -47,13 +47,13 @@ type app struct {
 	*access
 
 	table      *rpcstatus.Table
-	views      *document.Cache
+	views      *encoding.Cache
 	tokens     store.Tokens
 	stores     []stores             // in the order of kinds
 	resources  []*resource.Resource // in the order of kinds
 	dashboards *dashboardproxy.Proxy
 
-	edge *edge.Edge
+	flow *flowcontrol.Controller
 	grpc *grpc.Server
 	// servers register services: for gRPC clients, and for channel.
 	servers []grpc.ServiceRegistrar
@@ -77,7 +77,7 @@ type app struct {
 func newApp(ctx context.Context, o *Options, certificates *certificates, tls serverTLS) (*app, error) {
 	a := &app{
 		opts: o, health: health.NewServer(), registry: prometheus.NewRegistry(), draining: make(chan struct{}),
-		table: rpcstatus.NewTable(service.StatusRows()...), views: document.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
+		table: rpcstatus.NewTable(service.StatusRows()...), views: encoding.NewCache(int(o.memory.views)), metrics: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
 	}
 	stop, drain := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop, a.drain = stop.Done(), drain
@@ -126,10 +126,10 @@ func (a *app) connect(ctx context.Context, certificates *certificates) (err erro
 // addServer makes the gRPC server, and the channel by which REST calls the same services.
 func (a *app) addServer(chain interceptor.Interceptor, tls serverTLS) {
 	o := a.opts
-	a.edge = edge.New(edge.Options{Identifier: a.identifier, Table: a.table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
-	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), a.edge.ServerOptions()...)...)
+	a.flow = flowcontrol.New(flowcontrol.Options{Identifier: a.identifier, Table: a.table, Limits: o.limits(), MaxBody: maxReceive, StreamAge: o.MaxConnectionAge})
+	a.grpc = grpc.NewServer(append(a.grpcOptions(tls), a.flow.ServerOptions()...)...)
 	a.channel = interceptor.NewChannel(chain)
-	a.servers = []grpc.ServiceRegistrar{a.edge.Registrar(a.grpc, chain.Unary, chain.Stream), a.channel}
+	a.servers = []grpc.ServiceRegistrar{a.flow.Registrar(a.grpc, chain.Unary, chain.Stream), a.channel}
 }
 
 // addServices registers the services of version 2, and gRPC's own services.
@@ -159,7 +159,7 @@ func (a *app) addServices() (err error) {
 // addMetrics registers the metrics after all services are registered.
 func (a *app) addMetrics() {
 	a.metrics.InitializeMetrics(a.grpc)
-	a.registry.MustRegister(a.metrics, a.edge, a.rest,
+	a.registry.MustRegister(a.metrics, a.flow, a.rest,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(a.views.Size()) }))
 	for i, s := range a.stores {
@@ -194,10 +194,10 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 // kinds are the served kinds, in the order of restv2.Services.
 var kinds = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
 
-// chainOf is the way of every call behind the edge, outermost first.
+// chainOf is the way of every call behind flow control, outermost first.
 func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, timeout time.Duration) []interceptor.Interceptor {
-	mutates := func(method string) bool { return edge.MethodOf(method).Mutates }
-	long := func(method string) bool { return edge.MethodOf(method).Long }
+	mutates := func(method string) bool { return flowcontrol.MethodOf(method).Mutates }
+	long := func(method string) bool { return flowcontrol.MethodOf(method).Long }
 	return []interceptor.Interceptor{
 		interceptor.RequestID(), // first: everything after it logs or returns the id
 		interceptor.Errors(table.Status),

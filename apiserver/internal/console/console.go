@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/login"
 	gateway "github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -25,8 +25,8 @@ type Options struct {
 	Login bool
 	// Providers are the identity providers to log in with, beside tokens. Nil means none.
 	Providers *login.Login
-	// Edge decides on a request before its body is read.
-	Edge *edge.Edge
+	// FlowControl decides on a request before its body is read.
+	FlowControl *flowcontrol.Controller
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
 	// WriteError writes an error as the REST API does.
@@ -112,9 +112,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read serves GET at path with the result of answer for the caller, as JSON.
 func (c *Console) read(path string, answer func(r *http.Request) (any, error)) {
 	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
+		ctx, visit, err := c.FlowControl.Enter(r.Context(), r, false)
 		if err != nil {
-			c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+			c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
 			return
 		}
 		defer visit.Leave()

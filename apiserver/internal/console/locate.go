@@ -4,15 +4,15 @@ import (
 	"net/http"
 
 	gateway "github.com/raygate/raygate/apiserver/internal/rest"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // locate returns the positions of the fields of the query in the document of the body, so that pages show the findings of validate_only at
 // their lines. It decides nothing.
 func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
-	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
+	ctx, visit, err := c.FlowControl.Enter(r.Context(), r, false)
 	if err != nil {
-		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+		c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
 		return
 	}
 	defer visit.Leave()
@@ -23,6 +23,6 @@ func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, struct {
-		Positions map[string]kubedoc.Position `json:"positions"`
-	}{kubedoc.Locate(data, r.URL.Query()["field"])})
+		Positions map[string]manifest.Position `json:"positions"`
+	}{manifest.Locate(data, r.URL.Query()["field"])})
 }

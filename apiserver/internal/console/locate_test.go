@@ -9,18 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 func TestLocateOverHTTP(t *testing.T) {
 	c := newConsole(t, authn.Passthrough, nil)
 	type answer struct {
-		Positions map[string]kubedoc.Position `json:"positions"`
+		Positions map[string]manifest.Position `json:"positions"`
 	}
 	known := map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/yaml"}
 	query := url.Values{"field": {"spec.groups[1].name", "metadata.labels[a/b]", "status"}}.Encode()
 	const text = "metadata:\n  labels: {a/b: c}\nspec:\n  groups:\n  - name: x\n  - name: y\n"
-	want := answer{map[string]kubedoc.Position{"spec.groups[1].name": {Line: 6, Column: 5}, "metadata.labels[a/b]": {Line: 2, Column: 12}, "status": {Line: 1, Column: 1}}}
+	want := answer{map[string]manifest.Position{"spec.groups[1].name": {Line: 6, Column: 5}, "metadata.labels[a/b]": {Line: 2, Column: 12}, "status": {Line: 1, Column: 1}}}
 	if diff := cmp.Diff(want, decode[answer](t, call(c, http.MethodPost, "/ui/api/locate?"+query, text, known))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -118,7 +118,7 @@ func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 	}
 	st, _ := c.Table.Status(err, r.Header.Get("X-Request-Id"))
 	if st.Code() != codes.Unauthenticated && st.Code() != codes.PermissionDenied {
-		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+		c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
 		return
 	}
 	if c.Login {
@@ -137,7 +137,7 @@ func (c *Console) nobody(why string) session {
 
 // identify admits the request like any call, and returns its identity.
 func (c *Console) identify(r *http.Request) (session, error) {
-	ctx, visit, err := c.Edge.Enter(r.Context(), r, false)
+	ctx, visit, err := c.FlowControl.Enter(r.Context(), r, false)
 	if err != nil {
 		return session{}, err
 	}
@@ -162,7 +162,7 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Authorization", "Bearer "+token)
 	s, err := c.identify(r)
 	if err != nil {
-		c.WriteError(w, gateway.Refused(c.Edge, c.Table, w.Header(), err))
+		c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
 		return
 	}
 	setCookies(w, r, tokenCookie, token)

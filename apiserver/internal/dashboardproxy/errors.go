@@ -63,7 +63,7 @@ func Status(ctx context.Context, cluster string, err error) error {
 			return &rpcstatus.Error{Code: r.code, Reason: r.reason, Message: fmt.Sprintf(r.message, cluster, e.Message)}
 		}
 	}
-	return unavailable(cluster, what(e))
+	return unavailable(cluster, describe(e))
 }
 
 // translated returns an error that the status table has, or that of the context if it has ended; nil for any other.
@@ -87,8 +87,8 @@ func unavailable(cluster, why string) error {
 	}
 }
 
-// what describes an answer, without addresses.
-func what(e *dashboard.Error) string {
+// describe describes an answer, without addresses.
+func describe(e *dashboard.Error) string {
 	switch {
 	case e.Code != 0 && e.Message != "":
 		return fmt.Sprintf("HTTP %d: %s", e.Code, e.Message)

@@ -24,7 +24,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -184,7 +184,7 @@ func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.Ad
 }
 
 func notReady(cluster, why string) error {
-	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "CLUSTER_NOT_READY", Message: fmt.Sprintf("RayCluster %s is not ready: %s", cluster, why)}
+	return rpcstatus.Precondition("CLUSTER_NOT_READY", "RayCluster %s is not ready: %s", cluster, why)
 }
 
 // StillAllowed returns the reason why a caller may no longer use the dashboard. Verdicts may be a few seconds old. If the API server is
@@ -207,7 +207,7 @@ func (d *Dashboard) CheckReady() error {
 
 // Client returns a client that is good for the present call.
 func (d *Dashboard) Client() (dashboard.Client, error) {
-	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token, Room: edge.Hold})
+	return dashboard.New(dashboard.Config{URL: d.url, Transport: d.transport, Token: d.token, Room: flowcontrol.Hold})
 }
 
 // token reads the token of a cluster; it is empty if none is required. A cluster that lets Kubernetes check tokens gets none: the caller's

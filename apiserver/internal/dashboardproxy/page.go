@@ -45,17 +45,6 @@ func shimOf(proof, base string) string {
 
 const doctype = "<!doctype html>"
 
-// Page is a request for a page of a dashboard, or for a part of it.
-type Page struct {
-	Cluster types.NamespacedName
-	// Base is the path of the pages of this dashboard on the gateway, with a trailing slash, and Path the path below it, with a leading
-	// slash.
-	Base, Path string
-	// Proof is passed to the scripts of the page. It is empty for a file that is requested without one, which needs no caller's
-	// authorization: see IsFile.
-	Proof string
-}
-
 // ServePage is Serve for a browser that shows the dashboard as its own page. It only reads: users of the cluster control the scripts of the
 // page, and its viewer has not requested their actions.
 func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, page Page) error {
@@ -74,8 +63,8 @@ func IsFile(path string) bool {
 	return strings.HasPrefix(path, "/static/") || path == "/favicon.ico"
 }
 
-// settlePage removes the proof from the request of a page, and headers with which Ray refuses browsers.
-func settlePage(h http.Header) {
+// preparePage removes the proof from the request of a page, and headers with which Ray refuses browsers.
+func preparePage(h http.Header) {
 	for name := range h {
 		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
 			delete(h, name)

@@ -29,7 +29,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/relay"
+	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/internal/testing/podaddress"
@@ -331,7 +331,7 @@ func TestStreamsAndStops(t *testing.T) {
 func TestBodiesAreBounded(t *testing.T) {
 	w := newWorld(t, true)
 	w.dashboard = func(rw http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
-	r, err := http.NewRequestWithContext(t.Context(), "PUT", w.front.URL+"/api/packages/gcs/x.zip", io.LimitReader(zeros{}, relay.MaxBody+1))
+	r, err := http.NewRequestWithContext(t.Context(), "PUT", w.front.URL+"/api/packages/gcs/x.zip", io.LimitReader(zeros{}, reverseproxy.MaxBody+1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/relay"
+	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -52,19 +52,19 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	if d.access.Verb != "" {
 		go p.endWithRights(ctx, cancel, d)
 	}
-	relay.LimitBody(w, r)
-	target := relay.Target{
+	reverseproxy.LimitBody(w, r)
+	target := reverseproxy.Target{
 		URL:       &url.URL{Scheme: d.url.Scheme, Host: d.url.Host, Path: d.url.Path + plain, RawPath: d.url.EscapedPath() + path, RawQuery: r.URL.RawQuery},
 		Transport: d.transport, Stop: p.Stop, Header: d.identify, Untrusted: true,
 	}
 	if page != nil {
 		target.Header = func(h http.Header) {
 			d.identify(h)
-			settlePage(h)
+			preparePage(h)
 		}
 		target.Answer = page.confine
 	}
-	return notAnswered(ctx, key.Name, relay.Pass(w, r.WithContext(ctx), target))
+	return notAnswered(ctx, key.Name, reverseproxy.Pass(w, r.WithContext(ctx), target))
 }
 
 // opened returns the dashboard of a cluster that the context's caller may use. A file of its pages is for everybody with their path.

@@ -23,14 +23,14 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-func mutates(method string) bool { return edge.MethodOf(method).Mutates }
-func long(method string) bool    { return edge.MethodOf(method).Long }
+func mutates(method string) bool { return flowcontrol.MethodOf(method).Mutates }
+func long(method string) bool    { return flowcontrol.MethodOf(method).Long }
 
 // service fails for the name broken and panics for the name bug.
 type service struct {

@@ -8,7 +8,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // ApplyRequest is the request of Apply.
@@ -32,7 +32,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 		return err
 	}
 	config := in.given()
-	kubedoc.DropNulls(config)
+	manifest.DropNulls(config)
 	config["apiVersion"], config["kind"] = rayv1.GroupVersion.String(), r.Checks.Kind
 	meta := nested(config, "metadata")
 	meta["name"], meta["namespace"] = in.key.Name, in.key.Namespace

@@ -16,7 +16,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // attempts is how often a write without a version is sent before a conflict is returned.
@@ -121,7 +121,7 @@ func merge(tree, patch map[string]any) {
 		case map[string]any:
 			merge(nested(tree, name), v)
 		default:
-			kubedoc.DropNulls(v)
+			manifest.DropNulls(v)
 			tree[name] = v
 		}
 	}
@@ -163,7 +163,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 	if err := r.authorize(ctx, "update", req.GetNamespace(), req.GetName()); err != nil {
 		return err
 	}
-	kubedoc.DropNulls(in.tree)
+	manifest.DropNulls(in.tree)
 	item, err := in.retry(func() (*store.Item, error) {
 		var old *store.Item
 		if in.version != "" { // often known here; the API server compares the version again

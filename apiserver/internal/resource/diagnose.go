@@ -55,10 +55,10 @@ type evidence struct {
 	dashboard func(service string) error
 }
 
-// Diagnose puts into resp whether a cluster is ready, and the reasons why not, the most important first. The cluster comes from the cache.
-// Pods, events and logs are read with the caller's credentials, and left out if the caller may not read them.
+// Diagnose puts the diagnosis of an object into resp. The object comes from the cache. Pods, events and logs are read with the caller's
+// credentials, and left out if the caller may not read them.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
-	ready, findings, err := r.diagnose(ctx, req)
+	ready, findings, err := r.Diagnosis(ctx, r, req)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,8 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 	return nil
 }
 
-func (r *Resource) diagnose(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
+// DiagnoseCluster returns whether a RayCluster is ready, and the reasons why not, the most important first.
+func DiagnoseCluster(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
 	e, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err

@@ -23,9 +23,9 @@ type jobEvidence struct {
 	job *rayv1.RayJob
 }
 
-// DiagnoseJob returns whether a RayJob runs or has succeeded, and why not: the most decisive finding first. clusters diagnoses the cluster that it waits for
-// or runs on.
-func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
+// DiagnoseJob returns whether a RayJob runs or has succeeded, and why not: the most decisive finding first. It includes the cluster that the
+// job waits for or runs on.
+func DiagnoseJob(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
 	self, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
@@ -47,7 +47,7 @@ func (r *Resource) DiagnoseJob(ctx context.Context, req target, clusters *Resour
 	e.checkPods(job.Status.Reason == rayv1.AppFailed)
 	e.checkEvents()
 	if name := job.Status.RayClusterName; name != "" && !state.IsTerminal() {
-		if err := e.checkCluster(ctx, clusters, name); err != nil {
+		if err := e.checkCluster(ctx, name); err != nil {
 			return false, nil, err
 		}
 	}
@@ -129,14 +129,14 @@ func submits(p *corev1.Pod, container string) bool {
 }
 
 // checkCluster adds the problems of a cluster of the object.
-func (e *evidence) checkCluster(ctx context.Context, clusters *Resource, name string) error {
-	_, found, err := clusters.diagnose(ctx, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
+func (e *evidence) checkCluster(ctx context.Context, name string) error {
+	_, found, err := DiagnoseCluster(ctx, e.Dependents, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
 		e.about(clusterKind, name).add(severityWarning, "ClusterMissing", "see the events of the object", "there is no RayCluster %s", name)
 		return nil
 	case apierrors.IsForbidden(err):
-		clusters.Warn(ctx, fmt.Sprintf("RayCluster %s is left out: %v", name, err))
+		e.Warn(ctx, fmt.Sprintf("RayCluster %s is left out: %v", name, err))
 		return nil
 	case err != nil:
 		return err
@@ -150,8 +150,8 @@ func (e *evidence) checkCluster(ctx context.Context, clusters *Resource, name st
 // late is how long after its scheduled time a run may be created.
 const late = 2 * time.Minute
 
-// DiagnoseCronJob returns whether a RayCronJob will create RayJobs, and why not. jobs finds the last one.
-func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
+// DiagnoseCronJob returns whether a RayCronJob will create RayJobs, and why not.
+func DiagnoseCronJob(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
 	e, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
@@ -168,7 +168,7 @@ func (r *Resource) DiagnoseCronJob(ctx context.Context, req target, jobs *Resour
 	ready = len(e.findings) == 0
 	e.checkDevices(cj)
 	e.checkEvents()
-	return ready, e.findings, e.checkLastRun(ctx, jobs)
+	return ready, e.findings, e.checkLastRun(ctx)
 }
 
 // checkSchedule reports a due run that was not created. Without a time zone, it assumes that the operator's is UTC.
@@ -192,14 +192,14 @@ func (e *evidence) checkSchedule(cj *rayv1.RayCronJob) {
 }
 
 // checkLastRun finds that the newest RayJob failed.
-func (e *evidence) checkLastRun(ctx context.Context, jobs *Resource) error {
+func (e *evidence) checkLastRun(ctx context.Context) error {
 	order, _ := store.ParseOrder("createTime desc")
-	page, err := jobs.Page(ctx, store.ListOptions{
+	page, err := e.Dependents.Page(ctx, store.ListOptions{
 		Selection: store.Selection{Namespace: e.item.Namespace, Selector: labels.SelectorFromSet(labels.Set{rayv1.LabelCronJobName: e.item.Name})},
 		PageSize:  1, OrderBy: order,
 	})
 	if apierrors.IsForbidden(err) {
-		jobs.Warn(ctx, fmt.Sprintf("RayJobs are left out: %v", err))
+		e.Warn(ctx, fmt.Sprintf("RayJobs are left out: %v", err))
 		return nil
 	}
 	if err != nil {

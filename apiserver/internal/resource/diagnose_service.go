@@ -22,8 +22,8 @@ type serviceEvidence struct {
 }
 
 // DiagnoseService returns whether a RayService serves requests, and the reasons why not or what its upgrade waits for, the most important
-// first. clusters diagnoses the clusters that it uses.
-func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Resource) (ready bool, findings []*raygatev2.Finding, err error) {
+// first. It includes the clusters that the service uses.
+func DiagnoseService(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
 	self, err := r.evidenceOf(ctx, req)
 	if err != nil {
 		return false, nil, err
@@ -39,7 +39,7 @@ func (r *Resource) DiagnoseService(ctx context.Context, req target, clusters *Re
 	}
 	e.checkConditions()
 	for _, of := range e.used() {
-		if err := e.checkCluster(ctx, clusters, of.RayClusterName); err != nil {
+		if err := e.checkCluster(ctx, of.RayClusterName); err != nil {
 			return false, nil, err
 		}
 		e.checkApplications(of)

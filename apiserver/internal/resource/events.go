@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -86,7 +86,7 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 	var all []corev1.Event
 	o := metav1.ListOptions{FieldSelector: selector.String(), Limit: eventPage}
 	for seen := 0; seen < maxEvents; seen += eventPage {
-		held := edge.Held(ctx)
+		held := flowcontrol.Held(ctx)
 		var page corev1.EventList
 		if err := r.Core.Get().Namespace(namespace).Resource("events").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(&page); err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (r *Resource) events(ctx context.Context, namespace string, selector fields
 				all[len(all)-1].Annotations, all[len(all)-1].ManagedFields = nil, nil
 			}
 		}
-		edge.Shrink(ctx, held+leanEvent*int64(len(all)-before))
+		flowcontrol.Shrink(ctx, held+leanEvent*int64(len(all)-before))
 		if o.Continue = page.Continue; o.Continue == "" {
 			break
 		}
@@ -128,14 +128,14 @@ func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, er
 		selector = labels.Set{rayv1.LabelOriginatedFromCRName: item.Name, rayv1.LabelOriginatedFromCRD: item.Kind}
 	}
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		held, page := edge.Held(ctx), &corev1.PodList{}
+		held, page := flowcontrol.Held(ctx), &corev1.PodList{}
 		err := r.Core.Get().Namespace(item.Namespace).Resource("pods").VersionedParams(&o, metav1.ParameterCodec).Do(ctx).Into(page)
 		for i := range page.Items {
 			p := &page.Items[i] // only identity and status are used
 			p.Spec, p.Annotations, p.ManagedFields = corev1.PodSpec{}, nil, nil
 		}
 		if err == nil {
-			edge.Shrink(ctx, held+leanPod*int64(len(page.Items)))
+			flowcontrol.Shrink(ctx, held+leanPod*int64(len(page.Items)))
 		}
 		return page, err
 	})

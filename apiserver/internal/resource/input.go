@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
-	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -102,7 +102,7 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 		return nil, rpcstatus.BadField(string(field.Name()), "required: send the %s as the body", r.Checks.Kind)
 	}
 	in := &input{key: types.NamespacedName{Namespace: namespace, Name: name}, typed: r.Checks.New()}
-	if rest := document.ExchangeOf(ctx); rest != nil && rest.Tree != nil {
+	if rest := encoding.ExchangeOf(ctx); rest != nil && rest.Tree != nil {
 		in.tree, in.form = rest.Tree, rest.Mistakes
 	} else {
 		in.partial, in.tree = true, convert.Tree(message.Interface())
@@ -113,7 +113,7 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 			delete(meta, name)
 		}
 	}
-	in.form = append(in.form, kubedoc.Join(kubedoc.Decode(in.tree, in.typed, nil), validation.GroupsWithoutName(in.tree))...)
+	in.form = append(in.form, manifest.Join(manifest.Decode(in.tree, in.typed, nil), validation.GroupsWithoutName(in.tree))...)
 	in.place, in.uid = r.checkPlace(in), in.typed.GetUID()
 	meta := nested(in.tree, "metadata")
 	meta["namespace"] = namespace
@@ -130,7 +130,7 @@ func (r *Resource) checkPlace(in *input) field.ErrorList {
 	var errs field.ErrorList
 	for name, want := range map[string]string{"apiVersion": rayv1.GroupVersion.String(), "kind": r.Checks.Kind} {
 		if got, ok := in.tree[name].(string); ok && got != "" && got != want {
-			errs = append(errs, kubedoc.Problem(field.NewPath(name), mistake.BadFormat, fmt.Sprintf("expected %q, got %q", want, got)))
+			errs = append(errs, manifest.Problem(field.NewPath(name), problem.BadFormat, fmt.Sprintf("expected %q, got %q", want, got)))
 		}
 	}
 	for _, part := range []struct{ name, got, want string }{
@@ -164,7 +164,7 @@ func (r *Resource) validateNew(in *input) validation.Verdict {
 
 // decide returns an error for anything wrong with an object but unknown fields, and sends the warnings.
 func (r *Resource) decide(ctx context.Context, in *input, v validation.Verdict) error {
-	errs := kubedoc.Join(in.form, append(in.place, v.Errors...))
+	errs := manifest.Join(in.form, append(in.place, v.Errors...))
 	content := errs[len(in.form):]
 	switch {
 	case len(in.form) > 0 && (len(content) > 0 || !allUnknown(in.form)):
@@ -192,7 +192,7 @@ func (r *Resource) checkForm(ctx context.Context, in *input, has body) error {
 }
 
 func allUnknown(errs field.ErrorList) bool {
-	return !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Origin != mistake.UnknownField })
+	return !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Origin != problem.UnknownField })
 }
 
 // malformed lists mistakes in the form first, then those that the rules find.

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/validation"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // Kind has the differences between kinds.
@@ -25,6 +27,8 @@ type Kind struct {
 	Groups string
 	// States are those that Wait can wait for, by name, besides deleted and conditions.
 	States map[string]func(*store.Item) Progress
+	// Diagnosis returns whether an object is ready, and the reasons why not, the most important first.
+	Diagnosis func(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error)
 	// Finished returns why an object can no longer be suspended; empty if it can. Nil means that it always can.
 	Finished func(tree map[string]any) string
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -38,7 +38,7 @@ func TestPodsInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := edge.New(edge.Options{Identifier: authn.NewAnyone(), Limits: edge.Limits{Bytes: 8 << 20, CallerBytes: 8 << 20}}) // all Pods as they come take 24 MiB
+	e := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Limits: flowcontrol.Limits{Bytes: 8 << 20, CallerBytes: 8 << 20}}) // all Pods as they come take 24 MiB
 	ctx, visit, err := e.Enter(t.Context(), &http.Request{Header: http.Header{}}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestPodsInPages(t *testing.T) {
 	if err != nil || len(got) != pages*perPage || got[7].Name != "p-0-7" || got[7].Status.Phase != corev1.PodRunning {
 		t.Errorf("got %d Pods, %v", len(got), err)
 	}
-	if held := edge.Held(ctx); held > pages*perPage*leanPod {
+	if held := flowcontrol.Held(ctx); held > pages*perPage*leanPod {
 		t.Errorf("%d bytes are held", held)
 	}
 }

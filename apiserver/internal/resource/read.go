@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/filter"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -70,12 +70,12 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	if err != nil {
 		return err
 	}
-	rest, times := document.ExchangeOf(ctx), 1
+	rest, times := encoding.ExchangeOf(ctx), 1
 	if rest != nil && rest.Text {
 		times = textTimes
 	}
 	form := formOf(rest != nil, full)
-	o.Bytes = edge.Room(ctx, copiesOf(rest), store.MaxPageBytes)
+	o.Bytes = flowcontrol.Room(ctx, copiesOf(rest), store.MaxPageBytes)
 	o.Size = func(item *store.Item) int {
 		data, _ := r.encoded(item, form) // an error is returned when the page is made
 		return times * len(data)

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -162,11 +160,6 @@ func checkManager(name string) error {
 		return rpcstatus.BadField("field_manager", "must be printable and no more than 128 bytes")
 	}
 	return nil
-}
-
-// wrongState is the error of a verb that is not possible in the state of an object.
-func wrongState(format string, args ...any) error {
-	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WRONG_STATE", Message: fmt.Sprintf(format, args...)}
 }
 
 // isStale reports whether a write failed because of the version of the object, and not because of the owner of a field.

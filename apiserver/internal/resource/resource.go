@@ -12,7 +12,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/validation"
@@ -39,7 +39,7 @@ type Options struct {
 	Authorizer authz.Authorizer
 	Validation validation.Options
 	// Views caches encoded forms of objects. Nil means a separate cache.
-	Views *document.Cache
+	Views *encoding.Cache
 	// Core reads Pods and Events with the caller's credentials, for ListEvents and diagnoses. Nil means that these do not work.
 	Core rest.Interface
 	// Devices is the current registry of shared accelerators, with which diagnoses plan Pods. Nil disables that.
@@ -55,6 +55,9 @@ type Registry interface{ Program() *plan.Program }
 type Resource struct {
 	Kind
 	Options
+	// Dependents has the objects that those of the kind create, which diagnoses include: clusters or jobs. Nil for clusters.
+	Dependents *Resource
+
 	message protoreflect.MessageType
 	basic   keep
 }
@@ -65,7 +68,7 @@ func New(kind Kind, o Options) *Resource {
 		o.Warn = func(context.Context, string) {}
 	}
 	if o.Views == nil {
-		o.Views = document.NewCache(0)
+		o.Views = encoding.NewCache(0)
 	}
 	return &Resource{Kind: kind, Options: o, message: kind.Message.ProtoReflect().Type(), basic: keepOf(kind.Basic)}
 }

@@ -19,9 +19,9 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/pkg/validation"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -37,7 +37,7 @@ func only(s Store) func(string) (Store, error) {
 
 func treeOf(t testing.TB, text string) map[string]any {
 	t.Helper()
-	tree, err := kubedoc.ParseTree([]byte(text))
+	tree, err := manifest.ParseTree([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +123,13 @@ func TestMergeAndMove(t *testing.T) {
 func FuzzDifference(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1},"c":[1]}`), []byte(`{"a":{"d":1.5},"c":[2],"e":{}}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		before, errA := kubedoc.ParseTree(a)
-		after, errB := kubedoc.ParseTree(b)
+		before, errA := manifest.ParseTree(a)
+		after, errB := manifest.ParseTree(b)
 		if errA != nil || errB != nil || before == nil || after == nil {
 			return
 		}
-		kubedoc.DropNulls(before)
-		kubedoc.DropNulls(after)
+		manifest.DropNulls(before)
+		manifest.DropNulls(after)
 		got := runtime.DeepCopyJSON(before)
 		merge(got, difference(before, after))
 		if !reflect.DeepEqual(after, got) {
@@ -144,7 +144,7 @@ func FuzzMask(f *testing.F) {
 	f.Add("spec.`a`[b].c", []byte(`{"spec":{"a":1}}`))
 	f.Fuzz(func(_ *testing.T, mask string, body []byte) {
 		paths, err := r.parseMask(&input{typed: r.Checks.New(), tree: map[string]any{}}, []string{mask})
-		tree, errTree := kubedoc.ParseTree(body)
+		tree, errTree := manifest.ParseTree(body)
 		if err != nil || errTree != nil {
 			return
 		}
@@ -179,7 +179,7 @@ func TestCanonicalProtobufJSONIsTaken(t *testing.T) {
 	if !strings.Contains(string(data), `"9007199254740993"`) || !strings.Contains(string(data), `"3"`) {
 		t.Fatalf("protojson has changed: %s", data)
 	}
-	ctx := document.WithExchange(t.Context(), &document.Exchange{Tree: treeOf(t, string(data))})
+	ctx := encoding.WithExchange(t.Context(), &encoding.Exchange{Tree: treeOf(t, string(data))})
 	in, err := clusters(Options{}).read(ctx, &raygatev2.UpdateClusterRequest{Cluster: &raygatev2.RayCluster{}}, "default", "a")
 	if err != nil || len(in.form) > 0 || in.typed.GetName() != "a" {
 		t.Errorf("got %v, %v", in, err)
@@ -267,7 +267,7 @@ func TestListEncodesOnce(t *testing.T) {
 		}
 		page.Items = append(page.Items, item)
 	}
-	views := document.NewCache(0)
+	views := encoding.NewCache(0)
 	r := clusters(Options{In: only(many{page: page}), Authorizer: authz.AllowAll{}, Views: views})
 	for _, view := range []string{"FULL", "BASIC"} {
 		list := func() *raygatev2.ListClustersResponse {
@@ -340,22 +340,22 @@ func TestPagesGoByWhatIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := 0
-	r := clusters(Options{In: only(sizing{many{page: &store.Page{Items: []*store.Item{item}}}, &size}), Authorizer: authz.AllowAll{}, Views: document.NewCache(0)})
-	of := func(view string, rest *document.Exchange) int {
+	r := clusters(Options{In: only(sizing{many{page: &store.Page{Items: []*store.Item{item}}}, &size}), Authorizer: authz.AllowAll{}, Views: encoding.NewCache(0)})
+	of := func(view string, rest *encoding.Exchange) int {
 		ctx := t.Context()
 		if rest != nil {
-			ctx = document.WithExchange(ctx, rest)
+			ctx = encoding.WithExchange(ctx, rest)
 		}
 		if err := r.List(ctx, &raygatev2.ListClustersRequest{View: view}, &raygatev2.ListClustersResponse{}); err != nil {
 			t.Fatal(err)
 		}
 		return size
 	}
-	json := of("FULL", &document.Exchange{})
-	if json != len(item.JSON()) || of("BASIC", &document.Exchange{}) > 1000 || of("BASIC", nil) > 1000 || of("FULL", nil) < 10000 || of("FULL", nil) > json {
+	json := of("FULL", &encoding.Exchange{})
+	if json != len(item.JSON()) || of("BASIC", &encoding.Exchange{}) > 1000 || of("BASIC", nil) > 1000 || of("FULL", nil) < 10000 || of("FULL", nil) > json {
 		t.Errorf("a full object has %d bytes, a basic one %d", json, of("BASIC", nil))
 	}
-	if got := of("FULL", &document.Exchange{Text: true}); got != textTimes*json {
+	if got := of("FULL", &encoding.Exchange{Text: true}); got != textTimes*json {
 		t.Errorf("in YAML an object of %d bytes counts %d", json, got)
 	}
 }

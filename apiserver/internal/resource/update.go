@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // changeable are the members of metadata that a client may change. Others belong to the API server.
@@ -89,7 +89,7 @@ func (p maskPath) move(tree, from map[string]any) bool {
 		unstructured.RemoveNestedField(tree, keys...)
 		return true
 	}
-	kubedoc.DropNulls(value)
+	manifest.DropNulls(value)
 	last := len(keys) - 1
 	nested(tree, keys[:last]...)[keys[last]] = value
 	return true

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -44,7 +44,7 @@ func update(t *testing.T, body, mask string) (patch map[string]any, problem stri
 	}
 	p := &patched{item: item}
 	r := clusters(Options{In: only(p), Authorizer: authz.AllowAll{}})
-	ctx := document.WithExchange(t.Context(), &document.Exchange{Tree: treeOf(t, body)})
+	ctx := encoding.WithExchange(t.Context(), &encoding.Exchange{Tree: treeOf(t, body)})
 	err = r.Update(ctx, &raygatev2.UpdateClusterRequest{Namespace: "default", Name: "a", Cluster: &raygatev2.RayCluster{}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{mask}}}, &raygatev2.UpdateClusterResponse{})
 	if invalid, ok := errors.AsType[*rpcstatus.InvalidError](err); ok && invalid.Violations[0].Field == "update_mask" {
 		return nil, invalid.Violations[0].Description

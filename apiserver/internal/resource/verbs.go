@@ -29,7 +29,7 @@ func (r *Resource) suspend(ctx context.Context, req ChangeRequest, resp proto.Me
 	return r.modify(ctx, in, resp, func(tree map[string]any) error {
 		if suspend && r.Finished != nil {
 			if why := r.Finished(tree); why != "" {
-				return wrongState("%s", why)
+				return rpcstatus.Precondition("WRONG_STATE", "%s", why)
 			}
 		}
 		nested(tree, "spec")["suspend"] = suspend // false instead of absent, which does not resume a RayCluster
@@ -84,7 +84,7 @@ func groupNamed(groups []any, name string) (map[string]any, error) {
 	slices.Sort(names)
 	switch all := strings.Join(names, ", "); {
 	case len(names) == 0:
-		return nil, wrongState("there are no worker groups to scale")
+		return nil, rpcstatus.Precondition("WRONG_STATE", "there are no worker groups to scale")
 	case name != "":
 		return nil, rpcstatus.BadField("worker_group", "there is no group %q: use one of %s", name, all)
 	default:

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/clients/go/convert"
 )
@@ -18,7 +18,7 @@ import (
 const maxBasicAnnotation = 1024
 
 // copiesOf returns how often the bytes of objects are held for an answer: gRPC needs a second copy, for the response.
-func copiesOf(rest *document.Exchange) int {
+func copiesOf(rest *encoding.Exchange) int {
 	if rest == nil {
 		return 2
 	}
@@ -31,7 +31,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 		return nil
 	}
 	field := r.objectField(resp.ProtoReflect().Descriptor())
-	rest := document.ExchangeOf(ctx)
+	rest := encoding.ExchangeOf(ctx)
 	encoded, size := make([][]byte, len(items)), 0
 	for n, item := range items {
 		var err error
@@ -40,7 +40,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 		}
 		size += len(encoded[n]) + 16
 	}
-	if err := edge.Hold(ctx, int64(copiesOf(rest)*size)); err != nil {
+	if err := flowcontrol.Hold(ctx, int64(copiesOf(rest)*size)); err != nil {
 		return err
 	}
 	if rest != nil {
@@ -50,7 +50,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 	}
 	all := make([]byte, 0, size)
 	for _, data := range encoded {
-		all = document.AppendField(all, field.Number(), data)
+		all = encoding.AppendField(all, field.Number(), data)
 	}
 	resp.ProtoReflect().SetUnknown(all)
 	return nil
@@ -67,10 +67,10 @@ func (r *Resource) objectField(md protoreflect.MessageDescriptor) protoreflect.F
 }
 
 // formOf returns the form of objects for a transport and a view.
-func formOf(byREST, full bool) document.Form {
-	form := document.ProtoFull
+func formOf(byREST, full bool) encoding.Form {
+	form := encoding.ProtoFull
 	if byREST {
-		form = document.JSONFull
+		form = encoding.JSONFull
 	}
 	if !full {
 		form++
@@ -79,20 +79,20 @@ func formOf(byREST, full bool) document.Form {
 }
 
 // encoded returns the item in a form.
-func (r *Resource) encoded(item *store.Item, form document.Form) ([]byte, error) {
-	if form == document.JSONFull {
+func (r *Resource) encoded(item *store.Item, form encoding.Form) ([]byte, error) {
+	if form == encoding.JSONFull {
 		return item.JSON(), nil
 	}
 	return r.Views.Get(&item.Views, form, func() ([]byte, error) {
 		view := (*store.Item).Tree
-		if form != document.ProtoFull {
+		if form != encoding.ProtoFull {
 			view = r.basicTree
 		}
 		tree, err := view(item)
 		if err != nil {
 			return nil, err
 		}
-		if form == document.JSONBasic {
+		if form == encoding.JSONBasic {
 			return json.Marshal(tree)
 		}
 		m := r.message.New().Interface()

@@ -66,7 +66,7 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 			ReadOptions: store.ReadOptions{MinVersion: w.last.ResourceVersion}, Namespace: req.GetNamespace(), Match: func(item *store.Item) bool { return item.Name == req.GetName() },
 		},
 		OnHeartbeat: func() error { return refusal(r.authorize(ctx, "watch", req.GetNamespace(), req.GetName())) },
-	}, w.see)
+	}, w.handle)
 	switch {
 	case errors.Is(err, errReached):
 		return r.answer(ctx, resp, true, w.last)
@@ -88,36 +88,36 @@ type waiter struct {
 	now      string
 }
 
-// see handles an event. It returns errReached at the end of the wait, and another error if the state cannot be reached.
-func (w *waiter) see(e store.Event) error {
+// handle handles an event. It returns errReached at the end of the wait, and another error if the state cannot be reached.
+func (w *waiter) handle(e store.Event) error {
 	switch e.Type {
 	case store.Reset:
 		w.present = false
 	case store.Added, store.Modified:
 		replaced := w.last.UID != e.Item.UID
 		w.last, w.present = e.Item, true
-		return w.seeObject(replaced)
+		return w.handleObject(replaced)
 	case store.Deleted:
 		w.last = e.Item
-		return w.seeNothing()
+		return w.handleDeletion()
 	case store.Synced:
 		if !w.present {
-			return w.seeNothing()
+			return w.handleDeletion()
 		}
 	case store.Heartbeat:
 	}
 	return nil
 }
 
-func (w *waiter) seeNothing() error {
+func (w *waiter) handleDeletion() error {
 	if w.progress == nil {
 		return errReached
 	}
 	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: w.key.Name + " was deleted"}
 }
 
-// seeObject processes a version of the object, or of the one that replaced it.
-func (w *waiter) seeObject(replaced bool) error {
+// handleObject processes a version of the object, or of the one that replaced it.
+func (w *waiter) handleObject(replaced bool) error {
 	if w.progress == nil {
 		w.now = "it is still there"
 		if len(w.last.Finalizers) > 0 {
@@ -134,7 +134,7 @@ func (w *waiter) seeObject(replaced bool) error {
 	case p.Done:
 		return errReached
 	case p.Never != "":
-		return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "WILL_NOT_HAPPEN", Message: p.Never}
+		return rpcstatus.Precondition("WILL_NOT_HAPPEN", "%s", p.Never)
 	}
 	return nil
 }

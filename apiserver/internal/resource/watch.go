@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -10,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -23,7 +22,7 @@ type WatchRequest interface {
 }
 
 // Watch sends a message of message's type for every event until the client ends the call, or loses the right to watch. By gRPC the most frequent ones are
-// encoded already, as a *mem.BufferSlice; by REST all are, as a *document.Event.
+// encoded already, as a *mem.BufferSlice; by REST all are, as an *encoding.Event.
 func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Message, send func(any) error) error {
 	o := store.WatchOptions{
 		ResumeToken: req.GetResumeToken(), SkipInitial: req.GetSkipInitial(),
@@ -42,7 +41,7 @@ func (r *Resource) Watch(ctx context.Context, req WatchRequest, message proto.Me
 		return err
 	}
 	encode := r.encodeEvent
-	if document.ExchangeOf(ctx) != nil {
+	if encoding.ExchangeOf(ctx) != nil {
 		encode = r.encodeFrame
 	}
 	return st.Watch(ctx, o, func(e store.Event) error {
@@ -66,7 +65,7 @@ func (r *Resource) encodeEvent(ctx context.Context, message proto.Message, e sto
 	if e.Type != store.Modified {
 		return whole()
 	}
-	return r.Views.Parts(&e.Item.Views, document.Modified+formOf(false, full), func() ([]byte, error) {
+	return r.Views.Parts(&e.Item.Views, encoding.Modified+formOf(false, full), func() ([]byte, error) {
 		m, err := whole()
 		if err != nil {
 			return nil, err
@@ -79,23 +78,22 @@ func (r *Resource) encodeEvent(ctx context.Context, message proto.Message, e sto
 func (r *Resource) encodeFrame(_ context.Context, message proto.Message, e store.Event, full bool) (any, error) {
 	whole := func() ([]byte, error) {
 		if e.Item == nil {
-			return document.JSON(eventOf(message, e))
+			return encoding.JSON(eventOf(message, e))
 		}
 		object, err := r.encoded(e.Item, formOf(true, full))
 		if err != nil {
 			return nil, err
 		}
-		parts, err := document.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
-		return bytes.Join(parts, nil), err
+		return encoding.JSONWith(eventOf(message, e), r.objectField(message.ProtoReflect().Descriptor()), object)
 	}
 	var data []byte
 	var err error
 	if e.Type == store.Modified {
-		data, err = r.Views.Get(&e.Item.Views, document.Modified+formOf(true, full), whole)
+		data, err = r.Views.Get(&e.Item.Views, encoding.Modified+formOf(true, full), whole)
 	} else {
 		data, err = whole()
 	}
-	return &document.Event{Type: eventTypes[e.Type], ResumeToken: e.Token, JSON: data}, err
+	return &encoding.Event{Type: eventTypes[e.Type], ResumeToken: e.Token, JSON: data}, err
 }
 
 // eventOf returns the message of an event, without its object.

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/authz"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -31,7 +31,7 @@ func TestWatchersShareTheBytesOfAChange(t *testing.T) {
 	}
 	r := clusters(Options{In: func(string) (Store, error) {
 		return changing{event: store.Event{Type: store.Modified, Item: item, Token: "w1.7"}}, nil
-	}, Authorizer: authz.AllowAll{}, Views: document.NewCache(0)})
+	}, Authorizer: authz.AllowAll{}, Views: encoding.NewCache(0)})
 	for _, view := range []string{"FULL", "BASIC"} {
 		watch := func() (got *mem.BufferSlice) {
 			err := r.Watch(t.Context(), &raygatev2.WatchClustersRequest{View: view}, &raygatev2.WatchClustersResponse{}, func(m any) error { got = m.(*mem.BufferSlice); return nil })

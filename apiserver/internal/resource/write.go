@@ -11,7 +11,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // CreateRequest is the request of Create.
@@ -41,7 +41,7 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 	if err := r.decide(ctx, in, r.validateNew(in)); err != nil {
 		return err
 	}
-	kubedoc.DropNulls(in.tree)
+	manifest.DropNulls(in.tree)
 	item, err := st.Create(ctx, &store.Object{Object: in.tree}, store.CreateOptions{RequestID: req.GetRequestId(), WriteOptions: in.options(req.GetValidateOnly())})
 	if err != nil {
 		return in.refused(err)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -41,7 +41,7 @@ func BenchmarkListByREST(b *testing.B) {
 		item.Name, item.ResourceVersion = fmt.Sprint("c", n), fmt.Sprint(n)
 		page.Items = append(page.Items, item)
 	}
-	h := build(b, full{page: page}, false, edge.Limits{}, authn.NewAnyone())
+	h := build(b, full{page: page}, false, flowcontrol.Limits{}, authn.NewAnyone())
 	for _, view := range []string{"FULL", "BASIC"} {
 		b.Run(view, func(b *testing.B) {
 			b.ReportAllocs()

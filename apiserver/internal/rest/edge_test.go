@@ -25,7 +25,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
@@ -49,7 +49,7 @@ func (u untouched) Read([]byte) (int, error) {
 }
 
 func TestBodiesAreReadOnlyForKnownCallers(t *testing.T) {
-	h := newGatewayFor(t, edge.Limits{}, tokens())
+	h := newGatewayFor(t, flowcontrol.Limits{}, tokens())
 	targets := append(routes(t), target{"PATCH", clusters}, target{"GET", "/apis/v2/nothing"}, target{"POST", "/nothing"},
 		target{"POST", clusters + "?misspelt=1"}, target{"POST", "/apis/v2/namespaces//clusters"})
 	for _, header := range []string{"", "Bearer bad", "Basic YTpi", "nonsense"} {
@@ -84,7 +84,7 @@ func routes(t *testing.T) []target {
 			for j := range methods.Len() {
 				rule, _ := proto.GetExtension(methods.Get(j).Options(), annotations.E_Http).(*annotations.HttpRule)
 				for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
-					if method, path := edge.HTTPRule(r); method != "" {
+					if method, path := flowcontrol.HTTPRule(r); method != "" {
 						all = append(all, target{method, strings.NewReplacer("{namespace}", "default", "{name}", "demo", "{cluster}", "demo", "{submission_id}", "s").Replace(path)})
 					}
 				}
@@ -125,7 +125,7 @@ func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := rest.NewServer(newGatewayFor(t, edge.Limits{}, tokens()))
+	server := rest.NewServer(newGatewayFor(t, flowcontrol.Limits{}, tokens()))
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
 	conn, err := net.Dial("tcp", l.Addr().String())
@@ -146,7 +146,7 @@ func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 }
 
 func TestLimitsAreAnsweredWithRetryAfter(t *testing.T) {
-	h := newGatewayFor(t, edge.Limits{CallerRate: 0.01, CallerBurst: 1}, tokens())
+	h := newGatewayFor(t, flowcontrol.Limits{CallerRate: 0.01, CallerBurst: 1}, tokens())
 	if w := call(h, "GET", clusters, "", "Authorization", "Bearer good"); w.Code != 200 {
 		t.Fatalf("the first call gets %d", w.Code)
 	}
@@ -309,7 +309,7 @@ func TestRoomForPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := build(t, full{page: &store.Page{Items: []*store.Item{item}}}, false, edge.Limits{CallerBytes: 1 << 20}, authn.NewAnyone())
+	h := build(t, full{page: &store.Page{Items: []*store.Item{item}}}, false, flowcontrol.Limits{CallerBytes: 1 << 20}, authn.NewAnyone())
 	stalled := blocking{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
 	done := make(chan struct{})
 	go func() {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -42,8 +42,8 @@ func Failure(table *rpcstatus.Table, header http.Header, err error) (st *status.
 	return st, code
 }
 
-// Refused returns the error to write to a client that the edge did not let in. It counts the refusal, and closes the connection, since the body is not read.
-func Refused(e *edge.Edge, table *rpcstatus.Table, header http.Header, err error) error {
+// Refused returns the error to write to a client that flow control did not let in. It counts the refusal, and closes the connection, since the body is not read.
+func Refused(e *flowcontrol.Controller, table *rpcstatus.Table, header http.Header, err error) error {
 	st, _ := table.Status(err, header.Get("X-Request-Id"))
 	e.Refused("http", st.Code())
 	header.Set("Connection", "close")

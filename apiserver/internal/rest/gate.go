@@ -7,23 +7,23 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Gate is the entry of an API: the edge, and the errors in the form of that API.
+// Gate is the entry of an API: flow control, and the errors in the form of that API.
 type Gate struct {
-	Edge       *edge.Edge
-	Table      *rpcstatus.Table
-	WriteError func(w http.ResponseWriter, err error)
+	FlowControl *flowcontrol.Controller
+	Table       *rpcstatus.Table
+	WriteError  func(w http.ResponseWriter, err error)
 }
 
-// Enter calls serve with a context that has the caller, if the edge admits the request. long means that the request stays open. An error of
+// Enter calls serve with a context that has the caller, if flow control admits the request. long means that the request stays open. An error of
 // serve means that nothing was answered; the connection is then closed, because the rest of the body is not read.
-func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve func(ctx context.Context, visit *edge.Visit) error) {
-	ctx, visit, err := g.Edge.Enter(r.Context(), r, long)
+func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve func(ctx context.Context, visit *flowcontrol.Visit) error) {
+	ctx, visit, err := g.FlowControl.Enter(r.Context(), r, long)
 	if err != nil {
-		g.WriteError(w, Refused(g.Edge, g.Table, w.Header(), err))
+		g.WriteError(w, Refused(g.FlowControl, g.Table, w.Header(), err))
 		return
 	}
 	defer visit.Leave()

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
 
@@ -45,7 +45,7 @@ func BenchmarkGetByREST(b *testing.B) {
 	who := authn.NewTokens(func(context.Context) (*authenticationv1.SelfSubjectReview, error) {
 		return &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "jane"}}}, nil
 	}, nil)
-	h := build(b, one{item: item}, false, edge.Limits{CallerRate: 1e9, CallerBurst: 1e9}, who)
+	h := build(b, one{item: item}, false, flowcontrol.Limits{CallerRate: 1e9, CallerBurst: 1e9}, who)
 	token := strings.Repeat("t", 900) // as long as that of a ServiceAccount
 	b.ReportAllocs()
 	for b.Loop() {

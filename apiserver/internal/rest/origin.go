@@ -52,7 +52,7 @@ const AnySite = "*"
 // check returns the reason why a request to an API is refused. It recognizes a page of another site by headers that no page can set, and a
 // page whose name resolves to this machine (DNS rebinding) by its Host header.
 func (s *Server) check(r *http.Request, api *API) error {
-	if (s.Local || api.Local) && !isLoopbackName(r.Host) {
+	if (s.Local || api.Local) && !IsLoopback(r.Host) {
 		return foreign("the Host header does not name this machine: use localhost")
 	}
 	isPublicRead := (isPublic(r.URL.Path) || api.Public) && IsRead(r.Method)
@@ -87,7 +87,8 @@ func foreign(why string) error {
 	return &rpcstatus.Error{Code: codes.PermissionDenied, Reason: "FOREIGN_ORIGIN", Message: why}
 }
 
-func isLoopbackName(hostport string) bool {
+// IsLoopback reports whether a host, with or without a port, is this machine by its name.
+func IsLoopback(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
 		host = h

@@ -21,7 +21,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -106,15 +106,15 @@ func (stub) Watch(_ context.Context, o store.WatchOptions, send func(store.Event
 // newGateway returns the REST server over the real service and interceptors, and the stub.
 func newGateway(tb testing.TB, local bool) http.Handler {
 	tb.Helper()
-	return build(tb, stub{}, local, edge.Limits{}, authn.NewAnyone())
+	return build(tb, stub{}, local, flowcontrol.Limits{}, authn.NewAnyone())
 }
 
-func newGatewayFor(tb testing.TB, limits edge.Limits, who authn.Identifier) http.Handler {
+func newGatewayFor(tb testing.TB, limits flowcontrol.Limits, who authn.Identifier) http.Handler {
 	tb.Helper()
 	return build(tb, stub{}, false, limits, who)
 }
 
-func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who authn.Identifier) http.Handler {
+func build(tb testing.TB, s resource.Store, local bool, limits flowcontrol.Limits, who authn.Identifier) http.Handler {
 	tb.Helper()
 	table := rpcstatus.NewTable(service.StatusRows()...)
 	options := func(s resource.Store) resource.Options {
@@ -135,7 +135,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits edge.Limits, who 
 	}, dashboards, store.NewTokens(nil, nil))
 	api, err := restv2.New(restv2.Options{
 		Conn: conn, Table: table, Dashboard: dashboards.Serve,
-		Edge: edge.New(edge.Options{Identifier: who, Table: table, Limits: limits}),
+		FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -465,7 +465,7 @@ func TestChangesByREST(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := build(t, modified{item: item}, false, edge.Limits{}, authn.NewAnyone())
+	h := build(t, modified{item: item}, false, flowcontrol.Limits{}, authn.NewAnyone())
 	for view, object := range map[string]string{"FULL": `{"metadata":{"name":"demo"},"spec":{"rayVersion":"2","headGroupSpec":{}}}`, "BASIC": `{"metadata":{"name":"demo"},"spec":{"rayVersion":"2"}}`} {
 		line := `{"type":"MODIFIED","resumeToken":"t9","cluster":` + object + "}\n"
 		for accept, want := range map[string]string{"application/json": line, "text/event-stream": "id: t9\nevent: MODIFIED\ndata: " + line + "\n"} {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -66,14 +66,14 @@ func RoutesOf(services ...protoreflect.ServiceDescriptor) Routes {
 }
 
 func routeOf(rpc protoreflect.MethodDescriptor, rule *annotations.HttpRule) *Route {
-	method, pattern := edge.HTTPRule(rule)
+	method, pattern := flowcontrol.HTTPRule(rule)
 	path, _, _ := strings.Cut(pattern, ":")
 	r := &Route{
 		Method: method, Pattern: pattern, RPC: "/" + string(rpc.Parent().FullName()) + "/" + string(rpc.Name()), Descriptor: rpc,
 		Query: parametersOf(rpc.Input(), rule, pattern), Body: protoreflect.Name(rule.GetBody()), Shown: protoreflect.Name(rule.GetResponseBody()),
 		segments: strings.Split(path, "/"), verb: pattern[len(path):],
 	}
-	r.Long = edge.MethodOf(r.RPC).Long
+	r.Long = flowcontrol.MethodOf(r.RPC).Long
 	for _, s := range r.segments {
 		name, ok := strings.CutPrefix(s, "{")
 		if !ok {

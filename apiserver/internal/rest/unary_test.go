@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -30,7 +30,7 @@ func (late) Get(ctx context.Context, _ types.NamespacedName, _ store.ReadOptions
 }
 
 func TestClientsBoundCallsByHeader(t *testing.T) {
-	h := build(t, late{}, false, edge.Limits{}, authn.NewAnyone())
+	h := build(t, late{}, false, flowcontrol.Limits{}, authn.NewAnyone())
 	for timeout, want := range map[string]int{"": http.StatusOK, "20m": http.StatusGatewayTimeout, "soon": http.StatusBadRequest} {
 		var headers []string
 		if timeout != "" {
@@ -51,7 +51,7 @@ func (warned) Get(ctx context.Context, _ types.NamespacedName, _ store.ReadOptio
 }
 
 func TestWarningsComeWithErrors(t *testing.T) {
-	w := call(build(t, warned{}, false, edge.Limits{}, authn.NewAnyone()), "GET", clusters+"/demo", "")
+	w := call(build(t, warned{}, false, flowcontrol.Limits{}, authn.NewAnyone()), "GET", clusters+"/demo", "")
 	if got := w.Header().Get("Warning"); w.Code == http.StatusOK || got != `299 - "about to fail:  "` {
 		t.Errorf("%d with the warning %q", w.Code, got)
 	}

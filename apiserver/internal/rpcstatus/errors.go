@@ -72,3 +72,8 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
+
+// Precondition returns the error of a call that is not possible in the state of an object.
+func Precondition(reason, format string, args ...any) error {
+	return &Error{Code: codes.FailedPrecondition, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}

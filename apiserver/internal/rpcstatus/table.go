@@ -59,7 +59,7 @@ func (t *Table) Status(err error, requestID string) (st *status.Status, masked b
 	if err == nil {
 		return nil, false
 	}
-	if st, ok := status.FromError(err); ok && ours(st) {
+	if st, ok := status.FromError(err); ok && isOwn(st) {
 		return st, false // translated further in, and complete
 	}
 	p := t.problem(err)
@@ -103,8 +103,8 @@ func (t *Table) problem(err error) *problem {
 	return nil
 }
 
-// ours reports whether a status was made by a Table.
-func ours(st *status.Status) bool { return Detail[*errdetails.ErrorInfo](st).GetDomain() == Domain }
+// isOwn reports whether a status was made by a Table.
+func isOwn(st *status.Status) bool { return Detail[*errdetails.ErrorInfo](st).GetDomain() == Domain }
 
 // reasonOf returns the reason of a status made by gRPC itself.
 func reasonOf(st *status.Status) string {

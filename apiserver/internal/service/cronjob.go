@@ -24,12 +24,6 @@ type cronJobServer struct {
 	clock clock.PassiveClock
 }
 
-// DiagnoseCronJob implements raygatev2.CronJobServiceServer.
-func (s *cronJobServer) DiagnoseCronJob(ctx context.Context, req *raygatev2.DiagnoseCronJobRequest) (*raygatev2.DiagnoseCronJobResponse, error) {
-	ready, findings, err := s.Resource.DiagnoseCronJob(ctx, req, s.jobs)
-	return &raygatev2.DiagnoseCronJobResponse{Ready: ready, Findings: findings}, err
-}
-
 // TriggerCronJob implements raygatev2.CronJobServiceServer. It uses the template as stored, including fields that this gateway does not
 // have.
 func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.TriggerCronJobRequest) (*raygatev2.TriggerCronJobResponse, error) {
@@ -38,7 +32,7 @@ func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.Trigg
 		return nil, err
 	}
 	if item.DeletionTimestamp != nil {
-		return nil, wrongState("DELETING", "RayCronJob %s is being deleted", item.Name)
+		return nil, rpcstatus.Precondition("DELETING", "RayCronJob %s is being deleted", item.Name)
 	}
 	tree, err := item.Tree()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -31,14 +31,7 @@ import (
 type jobServer struct {
 	raygatev2.UnimplementedJobServiceServer
 	*resource.Resource
-	clusters *resource.Resource
-	proxy    *dashboardproxy.Proxy
-}
-
-// DiagnoseJob implements raygatev2.JobServiceServer.
-func (s *jobServer) DiagnoseJob(ctx context.Context, req *raygatev2.DiagnoseJobRequest) (*raygatev2.DiagnoseJobResponse, error) {
-	ready, findings, err := s.Resource.DiagnoseJob(ctx, req, s.clusters)
-	return &raygatev2.DiagnoseJobResponse{Ready: ready, Findings: findings}, err
+	proxy *dashboardproxy.Proxy
 }
 
 // awaitRecord is the interval of checks whether a followed job has been submitted.
@@ -59,8 +52,8 @@ func attemptOf(item *store.Item) attempt {
 	}
 }
 
-// begun returns the reason why there is no Ray job yet.
-func (a attempt) begun() error {
+// checkStarted returns the reason why there is no Ray job yet.
+func (a attempt) checkStarted() error {
 	switch {
 	case a.state.IsTerminal() && (a.id == "" || a.cluster == ""), a.state != rayv1.JobDeploymentStatusRunning && !a.state.IsTerminal():
 		return a.notStarted()
@@ -71,11 +64,11 @@ func (a attempt) begun() error {
 func (a attempt) notStarted() error {
 	switch {
 	case a.state == rayv1.JobDeploymentStatusRunning:
-		return wrongState("JOB_NOT_STARTED", "the job of RayJob %s has not started: Ray does not know it yet; follow the log, or see that of the submitter", a.item.Name)
+		return rpcstatus.Precondition("JOB_NOT_STARTED", "the job of RayJob %s has not started: Ray does not know it yet; follow the log, or see that of the submitter", a.item.Name)
 	case a.state.IsTerminal():
-		return wrongState("JOB_NOT_STARTED", "RayJob %s ended as %s before its job ran: %s %s", a.item.Name, a.state, a.item.At("status.reason").Str, a.item.At("status.message").Str)
+		return rpcstatus.Precondition("JOB_NOT_STARTED", "RayJob %s ended as %s before its job ran: %s %s", a.item.Name, a.state, a.item.At("status.reason").Str, a.item.At("status.message").Str)
 	}
-	return wrongState("JOB_NOT_STARTED", "the job of RayJob %s has not started: the state is %q %s; wait for ready, or see :diagnose", a.item.Name, a.state, a.item.At("status.message").Str)
+	return rpcstatus.Precondition("JOB_NOT_STARTED", "the job of RayJob %s has not started: the state is %q %s; wait for ready, or see :diagnose", a.item.Name, a.state, a.item.At("status.message").Str)
 }
 
 // lost returns the reason why Ray does not have the job.
@@ -83,7 +76,7 @@ func (a attempt) lost() error {
 	if a.ray == rayv1.JobStatusNew {
 		return a.notStarted()
 	}
-	return wrongState("JOB_RECORD_LOST", "Ray has no record of job %s any more, which was %s: it goes with the head Pod", a.id, a.ray)
+	return rpcstatus.Precondition("JOB_RECORD_LOST", "Ray has no record of job %s any more, which was %s: it goes with the head Pod", a.id, a.ray)
 }
 
 // open returns the dashboard of the attempt for a caller who may do verb.
@@ -98,7 +91,7 @@ func (s *jobServer) open(ctx context.Context, a attempt, verb string) (*dashboar
 		if message := a.item.At("status.message").Str; message != "" {
 			said = ": " + message
 		}
-		return nil, nil, wrongState("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it%s; the job is %s%s", a.cluster, a.id, hint, a.state, said)
+		return nil, nil, rpcstatus.Precondition("CLUSTER_GONE", "RayCluster %s, on which job %s ran, is gone, and its log with it%s; the job is %s%s", a.cluster, a.id, hint, a.state, said)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -116,9 +109,9 @@ func (s *jobServer) StopJob(ctx context.Context, req *raygatev2.StopJobRequest) 
 	a := attemptOf(item)
 	switch {
 	case a.state.IsTerminal():
-		return nil, wrongState("JOB_ENDED", "there is nothing to stop: RayJob %s has ended as %s", item.Name, a.state)
-	case a.begun() != nil:
-		return nil, wrongState("JOB_NOT_STARTED", "there is nothing to stop: the state of RayJob %s is %q; suspend or delete it to keep it from starting", item.Name, a.state)
+		return nil, rpcstatus.Precondition("JOB_ENDED", "there is nothing to stop: RayJob %s has ended as %s", item.Name, a.state)
+	case a.checkStarted() != nil:
+		return nil, rpcstatus.Precondition("JOB_NOT_STARTED", "there is nothing to stop: the state of RayJob %s is %q; suspend or delete it to keep it from starting", item.Name, a.state)
 	}
 	_, c, err := s.open(ctx, a, "create")
 	if err != nil {
@@ -151,7 +144,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	if err != nil {
 		return err
 	}
-	if err := edge.Hold(ctx, logRoom); err != nil {
+	if err := flowcontrol.Hold(ctx, logRoom); err != nil {
 		return err
 	}
 	return source(ctx, attemptOf(item), q, &logSender{send: func(data []byte, next int64) error {
@@ -161,7 +154,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 
 // driverLog sends the output of the entrypoint. A followed job that runs may not have been submitted yet; driverLog waits for that.
 func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
-	if err := a.begun(); err != nil {
+	if err := a.checkStarted(); err != nil {
 		return err
 	}
 	d, _, err := s.open(ctx, a, "get")
@@ -217,7 +210,7 @@ func (s *jobServer) submitterLog(ctx context.Context, a attempt, q logQuery, out
 		}
 		container, selector = rayv1.ContainerJobSubmitter, labels.Set{rayv1.LabelCluster: a.cluster, rayv1.LabelNodeType: string(rayv1.HeadNode)}
 	case rayv1.HTTPMode, rayv1.InteractiveMode:
-		return wrongState("NO_SUBMITTER", "in %s there is no Pod that submits: use the source driver", mode)
+		return rpcstatus.Precondition("NO_SUBMITTER", "in %s there is no Pod that submits: use the source driver", mode)
 	}
 	var pods corev1.PodList
 	o := metav1.ListOptions{LabelSelector: selector.String()}
@@ -227,7 +220,7 @@ func (s *jobServer) submitterLog(ctx context.Context, a attempt, q logQuery, out
 	}
 	if len(pods.Items) == 0 {
 		if a.state.IsTerminal() {
-			return wrongState("SUBMITTER_GONE", "the Pod that submitted is gone, and its log with it")
+			return rpcstatus.Precondition("SUBMITTER_GONE", "the Pod that submitted is gone, and its log with it")
 		}
 		return a.notStarted()
 	}
@@ -238,7 +231,7 @@ func (s *jobServer) submitterLog(ctx context.Context, a attempt, q logQuery, out
 	}
 	text, err := s.Core.Get().Namespace(a.item.Namespace).Resource("pods").Name(pod.Name).SubResource("log").VersionedParams(log, scheme.ParameterCodec).Stream(ctx)
 	if apierrors.IsBadRequest(err) { // the container waits to start
-		return wrongState("LOG_NOT_READY", "Pod %s has no log yet: %v", pod.Name, err)
+		return rpcstatus.Precondition("LOG_NOT_READY", "Pod %s has no log yet: %v", pod.Name, err)
 	}
 	if err != nil {
 		return err

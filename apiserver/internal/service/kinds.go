@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,7 +17,7 @@ var (
 	// Clusters are served by ClusterService.
 	Clusters = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"), Resource: "rayclusters", State: "status.state", MaxNameLength: 53},
-		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Service: &raygatev2.ClusterService_ServiceDesc,
+		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Service: &raygatev2.ClusterService_ServiceDesc, Diagnosis: resource.DiagnoseCluster,
 		Basic: groupBasic("", "suspend", "managedBy"), Groups: "spec.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready": func(item *store.Item) resource.Progress {
@@ -31,7 +30,7 @@ var (
 	// Jobs are served by JobService.
 	Jobs = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayJob"), Resource: "rayjobs", State: "status.jobDeploymentStatus", MaxNameLength: 47},
-		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Service: &raygatev2.JobService_ServiceDesc,
+		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Service: &raygatev2.JobService_ServiceDesc, Diagnosis: resource.DiagnoseJob,
 		Basic: groupBasic("rayClusterSpec.", "entrypoint", "clusterSelector", "submissionMode", "suspend", "managedBy", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished"),
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready":     jobIs(rayv1.JobDeploymentStatusRunning),
@@ -49,7 +48,7 @@ var (
 	// Services are served by ServeService.
 	Services = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayService"), Resource: "rayservices", State: "status.serviceStatus", MaxNameLength: 47},
-		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Service: &raygatev2.ServeService_ServiceDesc,
+		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Service: &raygatev2.ServeService_ServiceDesc, Diagnosis: resource.DiagnoseService,
 		Basic: groupBasic("rayClusterConfig.", "suspend", "managedBy", "upgradeStrategy"), Groups: "spec.rayClusterConfig.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready":     serviceReady,
@@ -59,7 +58,7 @@ var (
 	// CronJobs are served by CronJobService.
 	CronJobs = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCronJob"), Resource: "raycronjobs", MaxNameLength: 36},
-		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Service: &raygatev2.CronJobService_ServiceDesc,
+		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Service: &raygatev2.CronJobService_ServiceDesc, Diagnosis: resource.DiagnoseCronJob,
 		Basic: []string{"schedule", "timeZone", "suspend", "jobTemplate.entrypoint"},
 		States: map[string]func(*store.Item) resource.Progress{
 			"suspended": func(item *store.Item) resource.Progress {
@@ -159,17 +158,4 @@ func checksOf(kind string) validation.Checks {
 		panic("no rules for " + kind)
 	}
 	return checks
-}
-
-// serveServer has the method of ServeService that other kinds do not have.
-type serveServer struct {
-	raygatev2.UnimplementedServeServiceServer
-	*resource.Resource
-	clusters *resource.Resource
-}
-
-// DiagnoseService implements raygatev2.ServeServiceServer.
-func (s *serveServer) DiagnoseService(ctx context.Context, req *raygatev2.DiagnoseServiceRequest) (*raygatev2.DiagnoseServiceResponse, error) {
-	ready, findings, err := s.Resource.DiagnoseService(ctx, req, s.clusters)
-	return &raygatev2.DiagnoseServiceResponse{Ready: ready, Findings: findings}, err
 }

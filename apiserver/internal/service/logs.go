@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
@@ -283,7 +283,7 @@ type reopened struct {
 
 // GetJob implements dashboard.Client. Following a log requests the job repeatedly, and keeps none of the answers.
 func (r reopened) GetJob(ctx context.Context, id string) (*dashboard.Job, error) {
-	defer edge.Shrink(ctx, logRoom)
+	defer flowcontrol.Shrink(ctx, logRoom)
 	c, err := r.open(ctx)
 	if err == nil {
 		var job *dashboard.Job

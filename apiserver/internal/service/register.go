@@ -45,9 +45,10 @@ type Resources struct{ Clusters, Jobs, Services, CronJobs *resource.Resource }
 
 // RegisterAll registers the services of all kinds, and that of submissions, whose pages have tokens.
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
+	r.Jobs.Dependents, r.Services.Dependents, r.CronJobs.Dependents = r.Clusters, r.Clusters, r.Jobs
 	Register(server, r.Clusters, nil)
-	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, clusters: r.Clusters, proxy: dashboards})
-	Register(server, r.Services, &serveServer{Resource: r.Services, clusters: r.Clusters})
+	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, proxy: dashboards})
+	Register(server, r.Services, nil)
 	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{r.Clusters, dashboards}, tokens: tokens})
 }
@@ -80,9 +81,6 @@ func Register(server grpc.ServiceRegistrar, r *resource.Resource, special any) {
 	desc.Methods, desc.Streams = nil, nil
 	noun := strings.TrimPrefix(r.Checks.Kind, "Ray")
 	standard := standardOf(noun)
-	if special != nil { // a kind with methods of its own is diagnosed in its own way
-		delete(standard, "Diagnose"+noun)
-	}
 	handlers := func(name string) (s served, ok bool) {
 		s = served{r: r, name: "/" + desc.ServiceName + "/" + name, method: standard[name]}
 		if s.do == nil && special == nil {

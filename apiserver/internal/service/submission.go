@@ -5,20 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -136,7 +134,7 @@ func (s *submissionServer) GetSubmission(ctx context.Context, req *raygatev2.Get
 	if err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
 	}
-	if err := edge.Hold(ctx, sizeOf(job)); err != nil {
+	if err := flowcontrol.Hold(ctx, sizeOf(job)); err != nil {
 		return nil, err
 	}
 	return &raygatev2.GetSubmissionResponse{Submission: submissionFromRay(job)}, nil
@@ -171,7 +169,7 @@ func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.L
 		jobs = jobs[slices.IndexFunc(append(jobs, dashboard.Job{}), func(j dashboard.Job) bool { return j.Status == "" || placeOf(&j).compare(*after) > 0 }):]
 	}
 	size, bytes := pageOf(jobs[:min(size, len(jobs))])
-	if err := edge.Hold(ctx, bytes); err != nil {
+	if err := flowcontrol.Hold(ctx, bytes); err != nil {
 		return nil, err
 	}
 	for i := range jobs[:size] {
@@ -231,13 +229,9 @@ func (s *submissionServer) StopSubmission(ctx context.Context, req *raygatev2.St
 func stop(ctx context.Context, c dashboard.Client, id string) error {
 	stopped, err := c.StopJob(ctx, id)
 	if err == nil && !stopped {
-		return wrongState("JOB_ENDED", "there is nothing to stop: the Ray job %s has ended", id)
+		return rpcstatus.Precondition("JOB_ENDED", "there is nothing to stop: the Ray job %s has ended", id)
 	}
 	return err
-}
-
-func wrongState(reason, format string, args ...any) error {
-	return &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // DeleteSubmission implements raygatev2.SubmissionServiceServer.
@@ -249,7 +243,7 @@ func (s *submissionServer) DeleteSubmission(ctx context.Context, req *raygatev2.
 	if err = c.DeleteJob(ctx, req.GetSubmissionId()); err != nil {
 		// For a job that is running Ray answers with an internal error.
 		if job, getErr := c.GetJob(ctx, req.GetSubmissionId()); getErr == nil && !job.Status.Final() {
-			err = wrongState("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
+			err = rpcstatus.Precondition("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", req.GetSubmissionId(), job.Status)
 		}
 		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
 	}
@@ -266,7 +260,7 @@ func (s *submissionServer) GetSubmissionLogs(req *raygatev2.GetSubmissionLogsReq
 	if err != nil {
 		return err
 	}
-	if err := edge.Hold(ctx, logRoom); err != nil {
+	if err := flowcontrol.Hold(ctx, logRoom); err != nil {
 		return err
 	}
 	out := &logSender{

@@ -32,7 +32,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -95,7 +95,7 @@ func newWorld(t *testing.T) *world {
 	}
 	table := rpcstatus.NewTable(service.StatusRows()...)
 	chain := interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()})
-	entry, channel := edge.New(edge.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
+	entry, channel := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
 	of := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(kind)) }
 	tokens := store.NewTokens(nil, nil)
@@ -107,7 +107,7 @@ func newWorld(t *testing.T) *world {
 	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
 	w.services = raygatev2.NewServeServiceClient(conn)
-	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Edge: entry})
+	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, FlowControl: entry})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 )
 
 // Bounds of the changes that a cache keeps for its watchers: how many, and how many bytes of objects that are kept for them alone. They limit how far a slow
@@ -38,7 +38,7 @@ type watchCache struct {
 	max      int
 	maxBytes int
 	clock    clock.PassiveClock
-	views    *document.Cache
+	views    *encoding.Cache
 	// restored is called, with mu held, after versions have started over.
 	restored func()
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 )
 
 // ClientOptions of NewClient.
@@ -83,7 +83,7 @@ type counted struct {
 func (c counted) Read(p []byte) (int, error) {
 	n, err := c.body.Read(p)
 	if n > 0 {
-		if full := edge.Hold(c.ctx, decodedCopies*int64(n)); full != nil {
+		if full := flowcontrol.Hold(c.ctx, decodedCopies*int64(n)); full != nil {
 			return n, full
 		}
 	}

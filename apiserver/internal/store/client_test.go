@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -60,7 +60,7 @@ func TestAnswersCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int64]bool{64 << 20: true, 1 << 20: false} {
-		e := edge.New(edge.Options{Identifier: authn.NewAnyone(), Limits: edge.Limits{Bytes: limit, CallerBytes: limit}})
+		e := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Limits: flowcontrol.Limits{Bytes: limit, CallerBytes: limit}})
 		ctx, visit, err := e.Enter(t.Context(), &http.Request{Header: http.Header{}}, false)
 		if err != nil {
 			t.Fatal(err)
@@ -70,8 +70,8 @@ func TestAnswersCount(t *testing.T) {
 		if (err == nil) != want || !want && (!errors.As(err, &full) || full.Reason != "TOO_LARGE") {
 			t.Errorf("with room for %d bytes: %v", limit, err)
 		}
-		if want && edge.Held(ctx) < 3<<20 {
-			t.Errorf("%d bytes were counted", edge.Held(ctx))
+		if want && flowcontrol.Held(ctx) < 3<<20 {
+			t.Errorf("%d bytes were counted", flowcontrol.Held(ctx))
 		}
 		visit.Leave()
 		if _, err := core.Get().Namespace("a").Resource("pods").Name("b").SubResource("log").DoRaw(ctx); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -8,13 +9,14 @@ import (
 	"strconv"
 
 	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
@@ -24,8 +26,8 @@ const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 type Item struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
-	// Views hold encoded forms of this version; see document.Cache.
-	Views document.Views
+	// Views hold encoded forms of this version; see encoding.Cache.
+	Views encoding.Views
 
 	raw []byte
 	key types.NamespacedName
@@ -41,6 +43,9 @@ func ParseItem(data []byte) (*Item, error) {
 	return i, nil
 }
 
+// omitted are the members of objects that are not kept.
+var omitted = []string{"metadata.managedFields", "metadata.selfLink", "metadata.annotations." + gjson.Escape(lastAppliedAnnotation)}
+
 // UnmarshalJSON implements json.Unmarshaler, by which the reflector's decoder fills an Item.
 func (i *Item) UnmarshalJSON(data []byte) error {
 	root := gjson.ParseBytes(data)
@@ -48,55 +53,23 @@ func (i *Item) UnmarshalJSON(data []byte) error {
 	if !gjson.ValidBytes(data) || !root.IsObject() || !meta.IsObject() {
 		return fmt.Errorf("reading an object: no JSON with metadata in %d bytes", len(data))
 	}
-	trimmed := appendMembers(make([]byte, 0, len(meta.Raw)), meta, func(key, value gjson.Result) string {
-		switch key.Str {
-		case "managedFields", "selfLink":
-			return ""
-		case "annotations":
-			kept := appendMembers(nil, value, func(name, text gjson.Result) string {
-				if name.Str == lastAppliedAnnotation {
-					return ""
-				}
-				return text.Raw
-			})
-			if len(kept) == len("{}") {
-				return ""
-			}
-			return string(kept)
+	trimmed := data
+	for _, path := range omitted {
+		var err error
+		if trimmed, err = sjson.DeleteBytes(trimmed, path); err != nil {
+			return fmt.Errorf("reading an object: leaving out %s: %w", path, err)
 		}
-		return value.Raw
-	})
-	i.raw = appendMembers(make([]byte, 0, len(data)-len(meta.Raw)+len(trimmed)), root, func(key, value gjson.Result) string {
-		if key.Str == "metadata" {
-			return string(trimmed)
-		}
-		return value.Raw
-	})
+	}
+	if gjson.GetBytes(trimmed, "metadata.annotations").Raw == "{}" {
+		trimmed, _ = sjson.DeleteBytes(trimmed, "metadata.annotations") // it is there
+	}
+	i.raw = bytes.Clone(trimmed) // of its own, and no longer than need be
 	i.TypeMeta = metav1.TypeMeta{APIVersion: root.Get("apiVersion").String(), Kind: root.Get("kind").String()}
-	if err := json.Unmarshal(trimmed, &i.ObjectMeta); err != nil {
+	if err := json.Unmarshal([]byte(gjson.GetBytes(i.raw, "metadata").Raw), &i.ObjectMeta); err != nil {
 		return fmt.Errorf("reading metadata: %w", err)
 	}
 	i.key, i.rv = keyOf(i), parseVersion(i.ResourceVersion)
 	return nil
-}
-
-// appendMembers appends object with each value replaced by the result of edit; an empty text leaves the member out.
-func appendMembers(dst []byte, object gjson.Result, edit func(key, value gjson.Result) string) []byte {
-	dst = append(dst, '{')
-	first := true
-	object.ForEach(func(key, value gjson.Result) bool {
-		text := edit(key, value)
-		if text == "" {
-			return true
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(append(append(dst, key.Raw...), ':'), text...)
-		return true
-	})
-	return append(dst, '}')
 }
 
 // ofKind fills in apiVersion and kind, which the API server leaves out of the items of its own kinds' lists.
@@ -116,7 +89,7 @@ func (i *Item) JSON() []byte { return i.raw }
 func (i *Item) At(path string) gjson.Result { return gjson.GetBytes(i.raw, path) }
 
 // Tree returns a fresh copy of the object as unstructured.Unstructured keeps it.
-func (i *Item) Tree() (map[string]any, error) { return kubedoc.ParseTree(i.raw) }
+func (i *Item) Tree() (map[string]any, error) { return manifest.ParseTree(i.raw) }
 
 // GetObjectKind implements runtime.Object. Decoders of client-go clear what it returns; the kind of an Item does not change.
 func (i *Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }

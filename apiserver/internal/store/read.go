@@ -21,7 +21,7 @@ type ReadOptions struct {
 // An object that is not there is a Kubernetes NotFound error.
 func (s *Store) Get(ctx context.Context, key types.NamespacedName, o ReadOptions) (*Item, error) {
 	w, floor := s.pending.get(key)
-	if err := s.reach(ctx, max(floor, parseVersion(o.MinVersion))); err != nil {
+	if err := s.waitForVersion(ctx, max(floor, parseVersion(o.MinVersion))); err != nil {
 		return nil, err
 	}
 	s.cache.mu.RLock()
@@ -68,7 +68,7 @@ func (s *Store) record(w *pendingWrite) {
 // the version of the collection.
 func (s *Store) snapshot(ctx context.Context, namespace string, o ReadOptions) ([]*Item, string, error) {
 	pending, floor := s.pending.inNamespace(namespace)
-	if err := s.reach(ctx, max(floor, parseVersion(o.MinVersion))); err != nil {
+	if err := s.waitForVersion(ctx, max(floor, parseVersion(o.MinVersion))); err != nil {
 		return nil, "", err
 	}
 	s.cache.mu.RLock()

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 )
 
 const (
@@ -49,7 +49,7 @@ type Options struct {
 	// Heartbeat is the longest silence of a watch. Zero means 20 s.
 	Heartbeat time.Duration
 	// Views caches encoded forms of objects, for all Stores of the process. Nil means a separate cache.
-	Views *document.Cache
+	Views *encoding.Cache
 	// Clock is for tests. Nil means the real one.
 	Clock clock.WithTicker
 }
@@ -59,7 +59,7 @@ func (o *Options) setDefaults() {
 	o.FreshWait, o.Heartbeat = cmp.Or(o.FreshWait, defaultFreshWait), cmp.Or(o.Heartbeat, defaultHeartbeat)
 	o.Clock = cmp.Or[clock.WithTicker](o.Clock, clock.RealClock{})
 	if o.Views == nil {
-		o.Views = document.NewCache(0)
+		o.Views = encoding.NewCache(0)
 	}
 	if o.Tokens == nil {
 		o.Tokens = new(NewTokens(nil, o.Clock))

@@ -74,7 +74,7 @@ type watcher struct {
 
 // start finds the place of the watch in the log, and sends the events before it.
 func (w *watcher) start(ctx context.Context) error {
-	resume, ahead, err := w.reach(ctx)
+	resume, ahead, err := w.waitForVersion(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,15 +92,15 @@ func (w *watcher) start(ctx context.Context) error {
 	return w.sendInitial(ctx, items)
 }
 
-// reach waits until the cache is as new as the watch needs. It returns the version of the resume token, and whether that is ahead of the cache: a token may
+// waitForVersion waits until the cache is as new as the watch needs. It returns the version of the resume token, and whether that is ahead of the cache: a token may
 // come from a replica that is ahead of this one. If it stays ahead, it cannot be used here.
-func (w *watcher) reach(ctx context.Context) (resume uint64, ahead bool, err error) {
+func (w *watcher) waitForVersion(ctx context.Context) (resume uint64, ahead bool, err error) {
 	if w.o.ResumeToken != "" {
 		if resume, err = parseResumeToken(w.o.ResumeToken); err != nil {
 			return 0, false, err
 		}
 	}
-	if err := w.s.reach(ctx, parseVersion(w.o.MinVersion)); err != nil {
+	if err := w.s.waitForVersion(ctx, parseVersion(w.o.MinVersion)); err != nil {
 		return 0, false, err
 	}
 	c := w.s.cache

@@ -5,7 +5,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/clients/go/convert"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // asKubectlPrints is an object as `kubectl get -o yaml` prints it, with all that a client would not write.
@@ -95,7 +95,7 @@ status:
 
 func exampleCluster(t testing.TB) *rayv1.RayCluster {
 	t.Helper()
-	tree, mistakes := kubedoc.Read([]byte(asKubectlPrints), true)
+	tree, mistakes := manifest.Read([]byte(asKubectlPrints), true)
 	if len(mistakes) > 0 {
 		t.Fatal(mistakes.ToAggregate())
 	}

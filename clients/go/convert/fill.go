@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // newOf returns a new value for a nil pointer.
@@ -170,7 +170,7 @@ func (f filler) one(m protoreflect.Message, value any) error {
 		return mismatch(value, "an object")
 	}
 	if document, ok := m.Interface().(*structpb.Struct); ok {
-		document.Fields = kubedoc.FromJSON(tree).Fields
+		document.Fields = manifest.FromJSON(tree).Fields
 		return nil
 	}
 	return f.message(m, tree)

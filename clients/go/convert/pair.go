@@ -12,8 +12,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/pkg/manifest"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -66,8 +66,8 @@ func (p Pair[T, M]) Object(m M) (T, error) {
 		return none, nil
 	}
 	object := newOf(none)
-	errs := kubedoc.Decode(Tree(m), object, nil)
-	errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Origin == mistake.UnknownField })
+	errs := manifest.Decode(Tree(m), object, nil)
+	errs = slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Origin == problem.UnknownField })
 	if len(errs) > 0 {
 		return none, fmt.Errorf("converting a message to %s: %w", p.kind, errs.ToAggregate())
 	}

@@ -18,7 +18,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/clients/go/convert"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -45,7 +45,7 @@ func fromRay(t testing.TB, kind modelled, object convert.Object) proto.Message {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := kubedoc.ParseTree(data)
+	tree, err := manifest.ParseTree(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func fromRay(t testing.TB, kind modelled, object convert.Object) proto.Message {
 func toRay(t testing.TB, kind modelled, m proto.Message) convert.Object {
 	t.Helper()
 	object := kind.object()
-	if errs := kubedoc.Decode(convert.Tree(m), object, nil); len(errs) > 0 {
+	if errs := manifest.Decode(convert.Tree(m), object, nil); len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
 	return object
@@ -112,7 +112,7 @@ func checkRoundTrip(t *testing.T, kind modelled, object convert.Object) proto.Me
 		t.Fatal(err)
 	}
 	for text, isYAML := range map[string]bool{string(asJSON): false, string(asYAML): true} {
-		tree, mistakes := kubedoc.Read([]byte(text), isYAML)
+		tree, mistakes := manifest.Read([]byte(text), isYAML)
 		if len(mistakes) > 0 {
 			t.Fatalf("reading %s: %v", text, mistakes)
 		}
@@ -129,7 +129,7 @@ func checkRoundTrip(t *testing.T, kind modelled, object convert.Object) proto.Me
 func checkJSONIsTheResources(t *testing.T, kind modelled, object convert.Object, m proto.Message) {
 	t.Helper()
 	tree := convert.Tree(m)
-	if errs := kubedoc.Decode(tree, kind.object(), nil); len(errs) > 0 { // which makes numbers of large integers
+	if errs := manifest.Decode(tree, kind.object(), nil); len(errs) > 0 { // which makes numbers of large integers
 		t.Fatal(errs.ToAggregate())
 	}
 	data, err := json.Marshal(tree)
@@ -237,7 +237,7 @@ func TestIntegersThatAStructCannotHold(t *testing.T) {
 
 // An object that the API server stores may have fields that the messages lack.
 func TestFillKnownLeavesOutWhatItDoesNotKnow(t *testing.T) {
-	tree, err := kubedoc.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
+	tree, err := manifest.ParseTree([]byte(`{"kind":"RayCluster","new":{"a":1},"metadata":{"name":"demo","generation":"many","newer":[1]},
 		"spec":{"rayVersion":7,"suspend":"perhaps","workerGroupSpecs":[{"groupName":"a","newest":true},"odd",{"replicas":3000000000}],"headGroupSpec":null},
 		"status":{"lastUpdateTime":"noon","desiredCPU":4,"endpoints":{"a":"1","b":2.5},"conditions":{"no":"list"}}}`))
 	if err != nil {
@@ -261,7 +261,7 @@ func TestStartParamsTellEmptyFromAbsent(t *testing.T) {
 		"empty":  {`{"headGroupSpec":{"template":{},"rayStartParams":{}}}`, `{"headGroupSpec":{"rayStartParams":{},"template":{}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree, err := kubedoc.ParseTree([]byte(tc.stored))
+			tree, err := manifest.ParseTree([]byte(tc.stored))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,7 +301,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		tree := convert.Tree(m)
 		object := kind.object()
-		if errs := kubedoc.Decode(tree, object, nil); len(errs) > 0 {
+		if errs := manifest.Decode(tree, object, nil); len(errs) > 0 {
 			for _, e := range errs {
 				if e.Field == "" || e.Detail == "" || e.Origin == "" {
 					t.Errorf("an error without path, text or reason: %#v", e)
@@ -318,7 +318,7 @@ func FuzzDecode(f *testing.F) {
 func FuzzFillKnown(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"labels":{"a":null}},"spec":{"workerGroupSpecs":[null,{"template":[1]}]},"status":{"lastUpdateTime":"2026-01-31T12:00:00.5Z"}}`), uint8(0))
 	f.Fuzz(func(_ *testing.T, data []byte, which uint8) {
-		tree, err := kubedoc.ParseTree(data)
+		tree, err := manifest.ParseTree(data)
 		if err != nil {
 			return
 		}
@@ -335,7 +335,7 @@ func BenchmarkFillKnown(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		tree, err := kubedoc.ParseTree(data)
+		tree, err := manifest.ParseTree(data)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/raygate/raygate/clients/go/convert"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -56,7 +56,7 @@ func TestTreeOfWhatJSONDoesNotHave(t *testing.T) {
 		if _, err := json.Marshal(tree); err != nil {
 			t.Errorf("%s: %v", want, err)
 		}
-		errs := kubedoc.Decode(tree, kinds[tc.kind].object(), nil)
+		errs := manifest.Decode(tree, kinds[tc.kind].object(), nil)
 		if len(errs) != 1 || errs[0].Field != want {
 			t.Errorf("%s: the mistakes are %v", want, errs)
 		}

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // apiVersion and kind of the configuration file.
@@ -57,12 +57,12 @@ type Configuration struct {
 // Decode reads one YAML or JSON document. It reports all unknown, repeated and mistyped fields at once, each with its path,
 // because an ignored misspelt field would leave a setting that nobody chose.
 func Decode(data []byte) (*Configuration, error) {
-	tree, mistakes := kubedoc.Read(data, true)
+	tree, mistakes := manifest.Read(data, true)
 	if tree == nil {
 		return nil, fmt.Errorf("%s; it must be one object with apiVersion: %s and kind: %s", mistakes[0].Detail, APIVersion, Kind)
 	}
 	c := &Configuration{}
-	mistakes = kubedoc.Join(mistakes, kubedoc.Decode(tree, c, nil))
+	mistakes = manifest.Join(mistakes, manifest.Decode(tree, c, nil))
 	// Check the kind first: for another kind, all fields would be reported as unknown.
 	if c.APIVersion != APIVersion || c.Kind != Kind {
 		return nil, fmt.Errorf("apiVersion and kind are %q and %q, but must be %q and %q", c.APIVersion, c.Kind, APIVersion, Kind)

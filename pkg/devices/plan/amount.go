@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/raygate/raygate/pkg/devices"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // bareLimit is the smallest whole number that means bytes in a family whose memory may be bytes or a number without a unit.
@@ -23,7 +23,7 @@ type amount struct {
 
 // parse reads an amount of the field. The problem describes the error and a valid value.
 func (v *vendor) parse(f devices.Field, text string) (n int64, problem string) {
-	q, err := kubedoc.ParseQuantity(text)
+	q, err := manifest.ParseQuantity(text)
 	switch {
 	case err != nil:
 		return 0, "is no quantity"

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/devices"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/plan"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // FuzzPlan: any registry that loads and any Pod. No panic; operations that apply, remove nothing and leave nothing to do; nothing of others is lost.
@@ -80,7 +80,7 @@ func FuzzAmounts(f *testing.F) {
 func chargesSomething(t *testing.T, list m, r *plan.Result) {
 	t.Helper()
 	for name, text := range list {
-		q, err := kubedoc.ParseQuantity(fmt.Sprint(text))
+		q, err := manifest.ParseQuantity(fmt.Sprint(text))
 		if err != nil || q.IsZero() || strings.HasSuffix(name, "priority") {
 			continue
 		}

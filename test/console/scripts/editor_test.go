@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -91,9 +91,9 @@ func TestErrorsOfChecks(t *testing.T) {
 // TestWarningsAreUnderstood holds the form of warnings that the page takes apart to the one in which they are written.
 func TestWarningsAreUnderstood(t *testing.T) {
 	checks, _ := validation.ForKind("RayCluster")
-	tree, _ := kubedoc.Read([]byte("apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: a, namespace: b}\nspec:\n  rayVersion: old\n  headGroupSpec:\n    rayStartParams: {no-such-parameter: x, num-cpus: x}\n    template: {spec: {containers: [{name: a, image: b}]}}\n"), true)
+	tree, _ := manifest.Read([]byte("apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: a, namespace: b}\nspec:\n  rayVersion: old\n  headGroupSpec:\n    rayStartParams: {no-such-parameter: x, num-cpus: x}\n    template: {spec: {containers: [{name: a, image: b}]}}\n"), true)
 	cluster := checks.New()
-	kubedoc.Decode(tree, cluster, nil)
+	manifest.Decode(tree, cluster, nil)
 	warnings := checks.Create(cluster, validation.Options{}).Warnings
 	if len(warnings) == 0 {
 		t.Fatal("the cluster of this test has no warnings")
@@ -179,14 +179,14 @@ func TestHeaderOfText(t *testing.T) {
 // rules reads a document as the gateway does and returns all that is wrong with it.
 func rules(t *testing.T, text string) []string {
 	t.Helper()
-	tree, mistakes := kubedoc.Read([]byte(text), true)
+	tree, mistakes := manifest.Read([]byte(text), true)
 	kind, _ := tree["kind"].(string)
 	checks, known := validation.ForKind(kind)
 	if !known {
 		return []string{"no kind: " + mistakes.ToAggregate().Error()}
 	}
 	typed := checks.New()
-	mistakes = append(mistakes, kubedoc.Decode(tree, typed, nil)...)
+	mistakes = append(mistakes, manifest.Decode(tree, typed, nil)...)
 	checks.SetDefaults(typed)
 	var all []string
 	for _, err := range append(mistakes, checks.Create(typed, validation.Options{}).Errors...) {
@@ -226,12 +226,12 @@ func TestJobsOfForms(t *testing.T) {
 			if wrong := rules(t, text); len(wrong) > 0 {
 				t.Errorf("%s\n%s", strings.Join(wrong, "\n"), text)
 			}
-			tree, _ := kubedoc.Read([]byte(text), true)
+			tree, _ := manifest.Read([]byte(text), true)
 			spec := tree["spec"].(map[string]any)
 			if spec["entrypoint"] != tc.entrypoint {
 				t.Errorf("the entrypoint is %q, want %q", spec["entrypoint"], tc.entrypoint)
 			}
-			submission, mistakes := kubedoc.Read([]byte(s.get("submissionOf({...form, id: 'a b'})", nil).(string)), true)
+			submission, mistakes := manifest.Read([]byte(s.get("submissionOf({...form, id: 'a b'})", nil).(string)), true)
 			if len(mistakes) > 0 || submission["entrypoint"] != tc.entrypoint || submission["submissionId"] != "a b" {
 				t.Errorf("the submission is %v %v", submission, mistakes)
 			}
@@ -239,7 +239,7 @@ func TestJobsOfForms(t *testing.T) {
 				return
 			}
 			env, _ := spec["runtimeEnvYAML"].(string)
-			fromJob, _ := kubedoc.Read([]byte(env), true)
+			fromJob, _ := manifest.Read([]byte(env), true)
 			if diff := cmp.Diff(any(fromJob), submission["runtimeEnv"]); diff != "" || len(fromJob) == 0 {
 				t.Errorf("the environments of both are %v (-job +submission):\n%s", fromJob, diff)
 			}

@@ -4,145 +4,81 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
-	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // always are the fields that are written even when they are empty, because KubeRay's Python client demands them. protojson writes all of these or none.
-var always = map[protoreflect.FullName]bool{
-	"proto.ListClustersResponse.clusters": true, "proto.ListAllClustersResponse.clusters": true,
-	"proto.ListComputeTemplatesResponse.compute_templates": true, "proto.ListAllComputeTemplatesResponse.compute_templates": true,
-	"proto.Volume.volume_type": true, "proto.HeadGroupSpec.ray_start_params": true, "proto.WorkerGroupSpec.ray_start_params": true,
+var always = map[protoreflect.FullName]string{
+	"proto.ListClustersResponse.clusters": "[]", "proto.ListAllClustersResponse.clusters": "[]",
+	"proto.ListComputeTemplatesResponse.compute_templates": "[]", "proto.ListAllComputeTemplatesResponse.compute_templates": "[]",
+	"proto.Volume.volume_type": "0", "proto.HeadGroupSpec.ray_start_params": "{}", "proto.WorkerGroupSpec.ray_start_params": "{}",
 }
 
-// AppendJSON appends the JSON of a message to dst, as KubeRay's API server writes it: lowerCamelCase names in the order of the declaration,
-// enums as numbers, 64-bit integers as text, without empty fields except those above. It fails for a Timestamp out of range.
+// AppendJSON appends the JSON of a message to dst, as KubeRay's API server writes it: lowerCamelCase names, enums as numbers, 64-bit integers
+// as text, without empty fields except those above. It fails for a Timestamp out of range.
 func AppendJSON(dst []byte, m proto.Message) ([]byte, error) {
-	return appendMessage(dst, m.ProtoReflect())
+	data, err := protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	for path, value := range emptyFields(m.ProtoReflect(), "", nil) {
+		if data, err = sjson.SetRawBytes(data, path, []byte(value)); err != nil {
+			return nil, fmt.Errorf("encoding %s: %w", path, err)
+		}
+	}
+	out := bytes.NewBuffer(dst)
+	err = json.Compact(out, data) // without the spaces that protojson adds at random
+	return out.Bytes(), err
 }
 
-// AppendList is AppendJSON for a message with one list; objects are the JSON of its items.
+// AppendList is AppendJSON for a message with one list, its first field; objects are the JSON of its items.
 func AppendList(dst []byte, m proto.Message, objects [][]byte) ([]byte, error) {
-	return appendFields(dst, m.ProtoReflect(), objects)
-}
-
-func appendMessage(dst []byte, m protoreflect.Message) ([]byte, error) {
-	if m.Descriptor().FullName() == "google.protobuf.Timestamp" {
-		data, err := protojson.Marshal(m.Interface())
-		if err != nil {
-			return nil, fmt.Errorf("encoding a time: %w", err)
+	list, rest := m.ProtoReflect().Descriptor().Fields().Get(0), m.ProtoReflect().New()
+	m.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if f != list {
+			rest.Set(f, value)
 		}
-		return append(dst, data...), nil
-	}
-	return appendFields(dst, m, nil)
-}
-
-func appendFields(dst []byte, m protoreflect.Message, objects [][]byte) ([]byte, error) {
-	md, first := m.Descriptor(), true
-	dst = append(dst, '{')
-	var err error
-	for i := range md.Fields().Len() {
-		f := md.Fields().Get(i)
-		if !m.Has(f) && !always[f.FullName()] {
-			continue
-		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(append(append(dst, '"'), f.JSONName()...), `":`...)
-		switch v := m.Get(f); {
-		case f.IsList() && objects != nil:
-			dst = append(append(append(dst, '['), bytes.Join(objects, []byte(","))...), ']')
-		case f.IsMap():
-			dst, err = appendMap(dst, f, v.Map())
-		case f.IsList():
-			dst, err = appendList(dst, f, v.List())
-		default:
-			dst, err = appendValue(dst, f, v)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, '}'), nil
-}
-
-func appendList(dst []byte, f protoreflect.FieldDescriptor, list protoreflect.List) ([]byte, error) {
-	dst = append(dst, '[')
-	var err error
-	for i := range list.Len() {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = appendValue(dst, f, list.Get(i)); err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, ']'), nil
-}
-
-// appendMap sorts by key. All keys of this API are texts.
-func appendMap(dst []byte, f protoreflect.FieldDescriptor, values protoreflect.Map) ([]byte, error) {
-	keys := make([]string, 0, values.Len())
-	values.Range(func(key protoreflect.MapKey, _ protoreflect.Value) bool {
-		keys = append(keys, key.String())
 		return true
 	})
-	slices.Sort(keys)
-	dst = append(dst, '{')
-	var err error
-	for i, key := range keys {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(gjson.AppendJSONString(dst, key), ':')
-		if dst, err = appendValue(dst, f.MapValue(), values.Get(protoreflect.ValueOfString(key).MapKey())); err != nil {
-			return nil, err
-		}
+	data, err := AppendJSON(nil, rest.Interface())
+	if err == nil {
+		data, err = sjson.DeleteBytes(data, list.JSONName())
 	}
-	return append(dst, '}'), nil
+	head, separator := fmt.Appendf(dst, `{%q:[`, list.JSONName()), []byte(",")
+	if string(data) == "{}" {
+		separator = nil
+	}
+	return slices.Concat(head, bytes.Join(objects, []byte(",")), []byte("]"), separator, data[1:]), err
 }
 
-func appendValue(dst []byte, f protoreflect.FieldDescriptor, v protoreflect.Value) ([]byte, error) {
-	switch f.Kind() { //nolint:exhaustive // the kinds of this API; a test writes every field
-	case protoreflect.MessageKind:
-		return appendMessage(dst, v.Message())
-	case protoreflect.EnumKind:
-		return strconv.AppendInt(dst, int64(v.Enum()), 10), nil
-	case protoreflect.BoolKind:
-		return strconv.AppendBool(dst, v.Bool()), nil
-	case protoreflect.Int32Kind:
-		return strconv.AppendInt(dst, v.Int(), 10), nil
-	case protoreflect.Uint32Kind:
-		return strconv.AppendUint(dst, v.Uint(), 10), nil
-	case protoreflect.Int64Kind:
-		return append(strconv.AppendInt(append(dst, '"'), v.Int(), 10), '"'), nil
-	case protoreflect.Uint64Kind:
-		return append(strconv.AppendUint(append(dst, '"'), v.Uint(), 10), '"'), nil
-	case protoreflect.FloatKind:
-		return appendFloat(dst, v.Float())
-	case protoreflect.StringKind:
-		return gjson.AppendJSONString(dst, v.String()), nil
+// emptyFields returns the fields of a message, at any depth, that are empty and written nevertheless: their values by their paths.
+func emptyFields(m protoreflect.Message, path string, found map[string]string) map[string]string {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		f := fields.Get(i)
+		at, value := path+f.JSONName(), m.Get(f)
+		switch {
+		case !m.Has(f):
+			if text, ok := always[f.FullName()]; ok {
+				if found == nil {
+					found = map[string]string{}
+				}
+				found[at] = text
+			}
+		case f.Message() == nil || f.IsMap():
+		case f.IsList():
+			for n := range value.List().Len() {
+				found = emptyFields(value.List().Get(n).Message(), at+"."+strconv.Itoa(n)+".", found)
+			}
+		default:
+			found = emptyFields(value.Message(), at+".", found)
+		}
 	}
-	return nil, fmt.Errorf("encoding %s: there is no JSON for %s", f.FullName(), f.Kind())
-}
-
-func appendFloat(dst []byte, f float64) ([]byte, error) {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...), nil
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...), nil
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...), nil
-	}
-	data, err := json.Marshal(float32(f))
-	return append(dst, data...), err
+	return found
 }

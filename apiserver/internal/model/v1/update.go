@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -22,7 +22,7 @@ func Tree(object any) (map[string]any, error) {
 		return nil, fmt.Errorf("encoding an object: %w", err)
 	}
 	delete(tree, "status")
-	kubedoc.DropNulls(tree)
+	manifest.DropNulls(tree)
 	return tree, nil
 }
 
@@ -44,8 +44,8 @@ func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates 
 	if len(errs) > 0 {
 		return errs, nil
 	}
-	settle(&rs.Spec.RayClusterSpec, &from.Spec.RayClusterSpec, &to.Spec.RayClusterSpec)
-	settleReplicas(seen.GetClusterSpec(), wanted.GetClusterSpec(), &from.Spec.RayClusterSpec, &to.Spec.RayClusterSpec)
+	align(&rs.Spec.RayClusterSpec, &from.Spec.RayClusterSpec, &to.Spec.RayClusterSpec)
+	alignReplicas(seen.GetClusterSpec(), wanted.GetClusterSpec(), &from.Spec.RayClusterSpec, &to.Spec.RayClusterSpec)
 	before, err := Tree(from)
 	if err != nil {
 		return nil, err
@@ -64,9 +64,9 @@ func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates 
 	return nil, nil
 }
 
-// settle gives the Ray containers the names that they are stored with, and has the sizes of compute templates written again: a template may have changed
+// align gives the Ray containers the names that they are stored with, and has the sizes of compute templates written again: a template may have changed
 // since the object was written.
-func settle(stored, before, after *rayv1.RayClusterSpec) {
+func align(stored, before, after *rayv1.RayClusterSpec) {
 	groups := map[string]*corev1.PodTemplateSpec{}
 	for i := range stored.WorkerGroupSpecs {
 		groups[stored.WorkerGroupSpecs[i].GroupName] = &stored.WorkerGroupSpecs[i].Template
@@ -75,16 +75,16 @@ func settle(stored, before, after *rayv1.RayClusterSpec) {
 	for i := range after.WorkerGroupSpecs {
 		wanted[after.WorkerGroupSpecs[i].GroupName] = &after.WorkerGroupSpecs[i].Template
 	}
-	settlePod("ray-head", &stored.HeadGroupSpec.Template, &before.HeadGroupSpec.Template, &after.HeadGroupSpec.Template)
+	alignPod("ray-head", &stored.HeadGroupSpec.Template, &before.HeadGroupSpec.Template, &after.HeadGroupSpec.Template)
 	for i := range before.WorkerGroupSpecs {
 		name := before.WorkerGroupSpecs[i].GroupName
 		if wanted[name] != nil && groups[name] != nil {
-			settlePod("ray-worker", groups[name], &before.WorkerGroupSpecs[i].Template, wanted[name])
+			alignPod("ray-worker", groups[name], &before.WorkerGroupSpecs[i].Template, wanted[name])
 		}
 	}
 }
 
-func settlePod(name string, stored, before, after *corev1.PodTemplateSpec) {
+func alignPod(name string, stored, before, after *corev1.PodTemplateSpec) {
 	was, to := &before.Spec.Containers[0], &after.Spec.Containers[0]
 	if c := rayContainer(&stored.Spec, name); c != nil {
 		was.Name, to.Name = c.Name, c.Name
@@ -102,9 +102,9 @@ func settlePod(name string, stored, before, after *corev1.PodTemplateSpec) {
 	before.Spec.Tolerations = gone
 }
 
-// settleReplicas keeps the lower bound of a worker group that is shown as zero and returned as zero: for a new group zero means the number
+// alignReplicas keeps the lower bound of a worker group that is shown as zero and returned as zero: for a new group zero means the number
 // of replicas, for a stored one the stored value.
-func settleReplicas(seen, wanted *kuberay.ClusterSpec, before, after *rayv1.RayClusterSpec) {
+func alignReplicas(seen, wanted *kuberay.ClusterSpec, before, after *rayv1.RayClusterSpec) {
 	bounds := map[string]int32{}
 	for i, g := range seen.GetWorkerGroupSpec() {
 		if g.GetMinReplicas() == 0 {

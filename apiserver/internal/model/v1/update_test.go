@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -81,7 +81,7 @@ func treeOf(t testing.TB, text string) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := kubedoc.ParseTree(data)
+	tree, err := manifest.ParseTree(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func FuzzHostileService(f *testing.F) {
 	f.Add([]byte(`{"metadata":{},"spec":{"rayClusterConfig":{"workerGroupSpecs":[{"groupName":"a"},{"groupName":"a"}]}}}`), uint64(1))
 	f.Add([]byte(`{"spec":{"rayClusterConfig":{"headGroupSpec":{"template":{"spec":{"containers":[{"env":[{"name":"a"},{"name":"a"}]}]}}}}}}`), uint64(2))
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
-		stored, err := kubedoc.ParseTree(data)
+		stored, err := manifest.ParseTree(data)
 		if err != nil {
 			t.Skip()
 		}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // expand returns the body of an object with its compute templates expanded. A body without templates, or an unreadable one, is passed to
@@ -18,7 +18,7 @@ func (h *Handler) expand(r *http.Request, namespace string, data []byte) ([]byte
 	if err != nil && r.Header.Get("Content-Type") != "" || !isYAML && mediaType != "" && mediaType != "application/json" {
 		return data, nil // Kubernetes decides about the type
 	}
-	tree, _ := kubedoc.Read(data, isYAML)
+	tree, _ := manifest.Read(data, isYAML)
 	if tree == nil {
 		return data, nil
 	}

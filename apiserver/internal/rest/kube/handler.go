@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
-	"github.com/raygate/raygate/apiserver/internal/relay"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -23,8 +23,8 @@ type Options struct {
 	// Transport reaches the API server at Host with the identity of the caller in a request's context.
 	Transport http.RoundTripper
 	Host      *url.URL
-	// Edge decides on a request before its body is read.
-	Edge *edge.Edge
+	// FlowControl decides on a request before its body is read.
+	FlowControl *flowcontrol.Controller
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
 	// Expand applies the compute templates that the groups of a custom resource name, and returns whether there were any.
@@ -52,7 +52,7 @@ var _ http.Handler = (*Handler)(nil)
 func New(o Options) *Handler {
 	o.Transport = retrying{o.Transport}
 	h := &Handler{Options: o}
-	h.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: h.WriteError}
+	h.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: h.WriteError}
 	return h
 }
 
@@ -64,7 +64,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rest.SetRoute(w, t.route)
-	h.gate.Enter(w, r, true, func(ctx context.Context, visit *edge.Visit) error {
+	h.gate.Enter(w, r, true, func(ctx context.Context, visit *flowcontrol.Visit) error {
 		if t.service != "" || !rest.IsRead(r.Method) { // Ray kills actors by GET
 			defer rest.Audit(ctx, r, t.route, "namespace", t.namespace, "path", r.URL.Path)
 		}
@@ -88,7 +88,7 @@ func (h *Handler) check(r *http.Request, t *target) error {
 		}
 		return err
 	}
-	if err := rest.Unheeded(r, "dryRun"); err != nil {
+	if err := rest.RefuseUnsupported(r, "dryRun"); err != nil {
 		return err
 	}
 	if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/") { // client-go refuses an empty name too
@@ -98,7 +98,7 @@ func (h *Handler) check(r *http.Request, t *target) error {
 }
 
 // prepare checks the target, and reads the body of an object.
-func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, visit *edge.Visit) error {
+func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, visit *flowcontrol.Visit) error {
 	if err := h.check(r, t); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *http.Request, t *target, vis
 		rest.LiftReadLimit(w) // a watch or a WebSocket has none
 		return nil
 	case t.service != "":
-		relay.LimitBody(w, r)
+		reverseproxy.LimitBody(w, r)
 		return nil
 	}
 	data, err := rest.ReadObject(r.Context(), w, r, visit)
@@ -129,7 +129,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, t *target) error 
 	u := h.Host.JoinPath()
 	u.Path, u.RawPath = strings.TrimSuffix(h.Host.Path, "/")+r.URL.Path, strings.TrimSuffix(h.Host.EscapedPath(), "/")+r.URL.EscapedPath()
 	u.RawQuery = t.query
-	return relay.Pass(w, r, relay.Target{
+	return reverseproxy.Pass(w, r, reverseproxy.Target{
 		URL: u, Transport: h.Transport, Stop: h.Stop, Untrusted: t.service != "", Answer: func(resp *http.Response) error { return h.record(r, t, resp) },
 	})
 }

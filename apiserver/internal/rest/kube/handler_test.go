@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	}
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
 	w.front = httptest.NewServer(New(Options{
-		Transport: transport, Host: host, Table: table, Edge: edge.New(edge.Options{Identifier: alice, Table: table}), Stop: t.Context().Done(),
+		Transport: transport, Host: host, Table: table, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: alice, Table: table}), Stop: t.Context().Done(),
 		Record: func(resource string, key types.NamespacedName, answer []byte) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

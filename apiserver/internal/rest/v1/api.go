@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -42,8 +42,8 @@ var services = []protoreflect.ServiceDescriptor{
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
-	// Edge decides on a request before its body is read.
-	Edge *edge.Edge
+	// FlowControl decides on a request before its body is read.
+	FlowControl *flowcontrol.Controller
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
 }
@@ -58,7 +58,7 @@ type API struct {
 // New returns the handler.
 func New(o Options) *API {
 	a := &API{Options: o, routes: rest.RoutesOf(services...)}
-	a.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: a.WriteError}
+	a.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: a.WriteError}
 	return a
 }
 
@@ -77,7 +77,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if route != nil {
 		rest.SetRoute(w, route.Pattern)
 	}
-	a.gate.Enter(w, r, false, func(ctx context.Context, visit *edge.Visit) error {
+	a.gate.Enter(w, r, false, func(ctx context.Context, visit *flowcontrol.Visit) error {
 		data, err := read(ctx, w, r, visit)
 		switch {
 		case err != nil:
@@ -114,8 +114,8 @@ func (a *API) call(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 
 // serve calls the method of a route, whose request fill makes, and sends its answer.
 func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Route, fill func(any) error) {
-	x := &document.Exchange{}
-	answer, header, err := a.Conn.Call(document.WithExchange(ctx, x), route.RPC, fill)
+	x := &encoding.Exchange{}
+	answer, header, err := a.Conn.Call(encoding.WithExchange(ctx, x), route.RPC, fill)
 	for _, text := range header[interceptor.WarningKey] {
 		w.Header().Add("Warning", text)
 	}
@@ -139,8 +139,8 @@ func (a *API) serve(ctx context.Context, w http.ResponseWriter, route *rest.Rout
 }
 
 // read returns the body of a request. It refuses parameters and bodies that would be ignored while something is written.
-func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *edge.Visit) ([]byte, error) {
-	if err := rest.Unheeded(r); err != nil {
+func read(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *flowcontrol.Visit) ([]byte, error) {
+	if err := rest.RefuseUnsupported(r); err != nil {
 		return nil, err
 	}
 	data, err := rest.ReadObject(ctx, w, r, visit)

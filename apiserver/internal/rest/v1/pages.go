@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -31,7 +31,7 @@ func (a *API) Pages(metrics http.Handler, documents fs.FS) http.Handler {
 		})
 	}
 	handle("GET /metrics", "/metrics", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.gate.Enter(w, r, false, func(context.Context, *edge.Visit) error {
+		a.gate.Enter(w, r, false, func(context.Context, *flowcontrol.Visit) error {
 			metrics.ServeHTTP(w, r)
 			return nil
 		})

@@ -11,8 +11,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -39,14 +40,14 @@ var Services = []protoreflect.ServiceDescriptor{
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
-	// Edge decides on a request before its body is read.
-	Edge *edge.Edge
+	// FlowControl decides on a request before its body is read.
+	FlowControl *flowcontrol.Controller
 	// Table translates the errors that arise here.
 	Table *rpcstatus.Table
 	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 	// Pages shows dashboards to browsers. Nil means that it does not.
-	Pages *Pages
+	Pages *dashboardproxy.Pages
 }
 
 // API is the HTTP handler of this version.
@@ -55,15 +56,14 @@ type API struct {
 	routes rest.Routes
 	zip    func(http.Handler) http.HandlerFunc
 	gate   rest.Gate
+	// files are the places of requests for files of pages without a caller.
+	files chan struct{}
 }
 
 // New returns the handler.
 func New(o Options) (*API, error) {
-	a := &API{Options: o, routes: rest.RoutesOf(Services...)}
-	a.gate = rest.Gate{Edge: o.Edge, Table: o.Table, WriteError: a.WriteError}
-	if a.Pages != nil {
-		a.Pages.files = make(chan struct{}, maxFiles)
-	}
+	a := &API{Options: o, routes: rest.RoutesOf(Services...), files: make(chan struct{}, maxFiles)}
+	a.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: a.WriteError}
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {
@@ -78,7 +78,7 @@ type call struct {
 	w        http.ResponseWriter
 	request  *http.Request
 	route    *rest.Route
-	exchange *document.Exchange
+	exchange *encoding.Exchange
 	form     format
 }
 
@@ -97,7 +97,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if route != nil {
 		rest.SetRoute(w, route.Pattern)
 	}
-	a.gate.Enter(w, r, route != nil && route.Long, func(ctx context.Context, visit *edge.Visit) error {
+	a.gate.Enter(w, r, route != nil && route.Long, func(ctx context.Context, visit *flowcontrol.Visit) error {
 		b, err := prepare(ctx, w, r, route, visit)
 		switch {
 		case err != nil:
@@ -106,7 +106,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			path := rpcstatus.Quoted(r.URL.Path)
 			a.writeError(w, form, a.routes.Missing(w.Header(), r, "there is nothing at "+path+"; see /docs", r.Method+" is not possible on "+path))
 		default:
-			a.call(ctx, &call{API: a, w: w, request: r, route: route, exchange: &document.Exchange{Text: form == typeYAML || form == typePretty}, form: form}, b)
+			a.call(ctx, &call{API: a, w: w, request: r, route: route, exchange: &encoding.Exchange{Text: form == typeYAML || form == typePretty}, form: form}, b)
 		}
 		return nil
 	})
@@ -120,7 +120,7 @@ func (a *API) call(ctx context.Context, c *call, b *body) {
 		return
 	}
 	defer cancel()
-	ctx = document.WithExchange(ctx, c.exchange)
+	ctx = encoding.WithExchange(ctx, c.exchange)
 	fill := func(request any) error {
 		return c.route.Fill(request.(proto.Message), c.request.URL, func(into proto.Message) error { return b.decode(into, c.exchange) })
 	}

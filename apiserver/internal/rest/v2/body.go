@@ -13,12 +13,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/clients/go/convert"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -29,7 +29,7 @@ type body struct {
 }
 
 // prepare checks a request and reads its body, for which there must be room.
-func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *rest.Route, visit *edge.Visit) (*body, error) {
+func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matched *rest.Route, visit *flowcontrol.Visit) (*body, error) {
 	lastEventID(r, matched)
 	if err := check(matched, r); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func prepare(ctx context.Context, w http.ResponseWriter, r *http.Request, matche
 	}
 	// Kubernetes uses the body of a DELETE, such as {"dryRun": ["All"]}. Ignoring one would delete the object.
 	if said := string(bytes.TrimSpace(data)); matched != nil && matched.Body == "" && matched.Method != http.MethodGet && said != "" && said != "{}" {
-		return nil, malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "this method takes no body: send what it says as query parameters")})
+		return nil, malformed(field.ErrorList{manifest.Problem(nil, "MALFORMED_BODY", "this method takes no body: send what it says as query parameters")})
 	}
 	contentType, err := bodyType(r.Header.Get("Content-Type"), data)
 	if err != nil {
@@ -59,11 +59,11 @@ func check(m *rest.Route, r *http.Request) error {
 		if err := m.Query.Check(r.URL.RawQuery); err != nil {
 			return err
 		}
-		heeded := []string{"validateOnly", "validate_only", "etag"}
+		supported := []string{"validateOnly", "validate_only", "etag"}
 		if m.Descriptor.Input().Fields().ByName("etag") != nil {
-			heeded = append(heeded, "If-Match")
+			supported = append(supported, "If-Match")
 		}
-		if err := rest.Unheeded(r, heeded...); err != nil {
+		if err := rest.RefuseUnsupported(r, supported...); err != nil {
 			return err
 		}
 	}
@@ -167,11 +167,11 @@ func lastEventID(r *http.Request, matched *rest.Route) {
 
 // decode reads a body. An object is passed to the service as its document. Only the service can report all its mistakes together with the
 // problems that rules find, and only the API server knows whether it has the fields that the message lacks.
-func (b *body) decode(msg proto.Message, x *document.Exchange) error {
+func (b *body) decode(msg proto.Message, x *encoding.Exchange) error {
 	if len(bytes.TrimSpace(b.data)) == 0 {
-		return malformed(field.ErrorList{kubedoc.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})
+		return malformed(field.ErrorList{manifest.Problem(nil, "MALFORMED_BODY", "the request has no body: send the object as JSON or YAML")})
 	}
-	tree, mistakes := kubedoc.Read(b.data, b.contentType == typeYAML)
+	tree, mistakes := manifest.Read(b.data, b.contentType == typeYAML)
 	if tree == nil {
 		return malformed(mistakes)
 	}
@@ -180,7 +180,7 @@ func (b *body) decode(msg proto.Message, x *document.Exchange) error {
 		x.Tree, x.Mistakes = tree, mistakes
 		return nil
 	}
-	return malformed(append(mistakes, kubedoc.Decode(tree, msg, nil)...))
+	return malformed(append(mistakes, manifest.Decode(tree, msg, nil)...))
 }
 
 // malformed returns nil when there are no mistakes.

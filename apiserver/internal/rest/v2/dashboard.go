@@ -12,16 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
 // dashboardRoute is the route of requests to dashboards in metrics and logs.
 const dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
-
-// serveFunc answers a request to path of a cluster's dashboard. An error means that nothing has been answered.
-type serveFunc = func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 
 // splitClusterPath splits a path below a cluster, namespaces/NAMESPACE/clusters/CLUSTER/REST. rest is escaped.
 func splitClusterPath(u *url.URL) (cluster types.NamespacedName, rest string, ok bool) {
@@ -50,7 +47,7 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 	path, toDashboard := strings.CutPrefix(below, "dashboard/")
 	switch {
 	case ok && toDashboard && a.Dashboard != nil:
-		a.passOn(w, r, dashboardRequest{dashboardRoute, cluster, "/" + path}, a.Dashboard)
+		a.passOn(w, r, dashboardRequest{dashboardRoute, cluster, "/" + path}, func(r *http.Request) error { return a.Dashboard(w, r, cluster, "/"+path) })
 	case ok && below == "dashboard:ticket" && a.Pages != nil:
 		a.serveTicket(w, r, cluster)
 	default:
@@ -66,17 +63,18 @@ type dashboardRequest struct {
 	path    string
 }
 
-// passOn passes a request on to a dashboard. It counts as a long call, because its duration is unknown.
-func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest, to serveFunc) {
+// passOn calls serve, which passes a request on to a dashboard. It counts as a long call, because its duration is unknown. An error of serve means that
+// nothing has been answered.
+func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest, serve func(r *http.Request) error) {
 	rest.SetRoute(w, d.route)
-	a.gate.Enter(w, r, true, func(ctx context.Context, _ *edge.Visit) error {
+	a.gate.Enter(w, r, true, func(ctx context.Context, _ *flowcontrol.Visit) error {
 		st := status.New(codes.Aborted, "broken off") // of a handler that panics
 		defer func() {
 			rest.Audit(ctx, r, d.route, "code", st.Code().String(), "namespace", d.cluster.Namespace, "name", d.cluster.Name, "path", d.path)
 		}()
 		err := checkCluster(d.cluster)
 		if err == nil {
-			err = to(w, r.WithContext(ctx), d.cluster, d.path)
+			err = serve(r.WithContext(ctx))
 		}
 		masked := false
 		id := r.Header.Get("X-Request-Id")

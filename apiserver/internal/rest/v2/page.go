@@ -10,7 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -27,39 +28,10 @@ const (
 // maxFiles is how many files of pages are sent at once to browsers that send no credentials with them.
 const maxFiles = 256
 
-// Pages shows dashboards to browsers.
-type Pages struct {
-	// Authorize returns an error unless the context's caller may open the dashboard of a cluster.
-	Authorize func(ctx context.Context, cluster types.NamespacedName) error
-	// Issue returns handle and proof for a cluster and the Authorization header of a caller.
-	Issue func(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error)
-	// Open returns the page of a request for path below a handle. proof is empty if the request has none.
-	Open func(handle, proof, path string) (OpenPage, error)
-	// Serve answers a request for path below the pages of a dashboard, as Options.Dashboard does.
-	Serve func(w http.ResponseWriter, r *http.Request, page OpenPage, path string) error
-	// Header is the name of the header with the proof.
-	Header string
-
-	files chan struct{}
-}
-
-// OpenPage is the page that a handle opens.
-type OpenPage struct {
-	Cluster types.NamespacedName
-	// Authorization is the header of the caller.
-	Authorization string
-	// Anyone is set for a file that is the same for everybody: it needs no caller.
-	Anyone  bool
-	Expires time.Time
-	// Base is the path of the pages of this dashboard on the gateway, with a trailing slash, and Proof the proof of the request; empty if it
-	// has none. The API sets both after Open.
-	Base, Proof string
-}
-
 // serveTicket answers with the path of a dashboard's pages.
 func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName) {
 	rest.SetRoute(w, ticketRoute)
-	a.gate.Enter(w, r, false, func(ctx context.Context, _ *edge.Visit) error {
+	a.gate.Enter(w, r, false, func(ctx context.Context, _ *flowcontrol.Visit) error {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			return rpcstatus.MethodNotAllowed("use POST")
@@ -67,10 +39,7 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.
 		if err := checkCluster(cluster); err != nil {
 			return err
 		}
-		if err := a.Pages.Authorize(ctx, cluster); err != nil {
-			return err
-		}
-		handle, proof, expires, err := a.Pages.Issue(cluster, r.Header.Get("Authorization"))
+		handle, proof, expires, err := a.Pages.Issue(ctx, cluster, r.Header.Get("Authorization"))
 		if err != nil {
 			return err
 		}
@@ -92,47 +61,42 @@ func (a *API) ServePages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" { // before scripts of a page send the proof
-		for name, value := range map[string]string{"Origin": "null", "Methods": "GET, HEAD", "Headers": a.Pages.Header + ", Content-Type"} {
+		for name, value := range map[string]string{"Origin": "null", "Methods": "GET, HEAD", "Headers": dashboardproxy.ProofHeader + ", Content-Type"} {
 			w.Header().Set("Access-Control-Allow-"+name, value)
 		}
 		w.Header().Set("Access-Control-Max-Age", "3600")
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	proof := proofOf(r, a.Pages.Header)
-	page, err := a.Pages.Open(handle, proof, "/"+path)
+	page, err := a.Pages.Open(handle, proofOf(r), PagePrefix+handle+"/", "/"+path)
 	if err != nil {
 		a.WriteError(w, err)
 		return
 	}
-	page.Base, page.Proof = PagePrefix+handle+"/", proof
 	ctx, cancel := context.WithDeadline(r.Context(), page.Expires) // ends open requests
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Del("Cookie")
-	r.Header.Del(a.Pages.Header)
+	r.Header.Del(dashboardproxy.ProofHeader)
 	if r.Header.Del("Authorization"); page.Authorization != "" {
 		r.Header.Set("Authorization", page.Authorization)
 	}
-	serve := func(w http.ResponseWriter, r *http.Request, _ types.NamespacedName, below string) error {
-		return a.Pages.Serve(w, r, page, below)
-	}
 	if page.Anyone {
-		a.sendFile(w, r, func() error { return serve(w, r, page.Cluster, "/"+path) })
+		a.sendFile(w, r, page)
 		return
 	}
-	a.passOn(w, r, dashboardRequest{pageRoute, page.Cluster, "/" + path}, serve)
+	a.passOn(w, r, dashboardRequest{pageRoute, page.Cluster, page.Path}, func(r *http.Request) error { return a.Pages.ServePage(w, r, page) })
 }
 
 // sendFile answers a request without a caller. Such requests share one limit.
-func (a *API) sendFile(w http.ResponseWriter, r *http.Request, send func() error) {
+func (a *API) sendFile(w http.ResponseWriter, r *http.Request, page dashboardproxy.Page) {
 	select {
-	case a.Pages.files <- struct{}{}:
-		defer func() { <-a.Pages.files }()
+	case a.files <- struct{}{}:
+		defer func() { <-a.files }()
 	case <-r.Context().Done():
 		return
 	}
-	if err := send(); err != nil {
+	if err := a.Pages.ServePage(w, r, page); err != nil {
 		a.WriteError(w, err)
 	}
 }
@@ -160,8 +124,8 @@ func setProof(w http.ResponseWriter, r *http.Request, base, proof string, expire
 }
 
 // proofOf returns the proof of a request; empty for none.
-func proofOf(r *http.Request, header string) string {
-	if proof := r.Header.Get(header); proof != "" {
+func proofOf(r *http.Request) string {
+	if proof := r.Header.Get(dashboardproxy.ProofHeader); proof != "" {
 		return proof
 	}
 	var text strings.Builder

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 )
 
 // stream is the answer to a call that stays open. Its header is sent with the first bytes.
@@ -46,7 +46,7 @@ func (c *call) serveStream(ctx context.Context, fill func(any) error) {
 	}
 	s.end(c.Conn.Stream(ctx, c.route.RPC, fill, func(message any) error {
 		switch m := message.(type) {
-		case *document.Event:
+		case *encoding.Event:
 			return s.send(c.form.event(m))
 		case interface{ GetData() []byte }:
 			return s.send(m.GetData())
@@ -74,7 +74,7 @@ func (s *stream) end(err error) {
 }
 
 // event returns the bytes of an event of a watch.
-func (f format) event(e *document.Event) []byte {
+func (f format) event(e *encoding.Event) []byte {
 	if f == typeSSE {
 		return fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", e.ResumeToken, e.Type, e.JSON)
 	}

@@ -2,19 +2,17 @@ package v2
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -25,48 +23,46 @@ func (c *call) serveUnary(ctx context.Context, fill func(any) error) {
 	for _, text := range header[interceptor.WarningKey] {
 		c.w.Header().Add("Warning", text)
 	}
-	var parts [][]byte
+	var data []byte
 	if err == nil {
-		parts, err = c.parts(ctx, answer.(proto.Message))
+		data, err = c.encoded(ctx, answer.(proto.Message))
 	}
 	if err != nil {
 		c.writeError(c.w, c.form, err)
 		return
 	}
-	c.send(parts, c.headers(answer.(proto.Message)))
+	c.send(data, c.headers(answer.(proto.Message)))
 }
 
 // textCopies is the approximate memory to convert an answer to YAML or to indent it, in multiples of its length.
 const textCopies = 16
 
-// parts returns the answer in parts. A page of a thousand objects is not joined in memory, unless the client wants another form than JSON.
-func (c *call) parts(ctx context.Context, answer proto.Message) (parts [][]byte, err error) {
-	size := 0
-	for _, object := range c.exchange.Objects {
+// encoded returns the bytes of an answer.
+func (c *call) encoded(ctx context.Context, answer proto.Message) (data []byte, err error) {
+	x, size := c.exchange, 0
+	for _, object := range x.Objects {
 		size += len(object)
 	}
-	if c.exchange.Text {
-		if err := edge.Hold(ctx, textCopies*int64(size)); err != nil {
+	if x.Text {
+		if err := flowcontrol.Hold(ctx, textCopies*int64(size)); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case size == 0:
-		parts = make([][]byte, 1)
-		parts[0], err = document.JSON(c.shown(answer))
+		data, err = encoding.JSON(c.shown(answer))
 	case c.route.Shown != "":
-		parts = c.exchange.Objects
+		data = x.Objects[0]
 	default:
-		parts, err = document.JSONWith(answer, c.exchange.Field, c.exchange.Objects...)
+		data, err = encoding.JSONWith(answer, x.Field, x.Objects...)
 	}
-	if err == nil && c.exchange.Text {
-		parts = [][]byte{bytes.Join(parts, nil)}
-		parts[0], err = c.form.encode(parts[0])
+	if err == nil {
+		data, err = c.form.encode(data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encoding an answer: %w", err)
 	}
-	return parts, nil
+	return data, nil
 }
 
 // shown is the part of an answer that is sent.
@@ -96,10 +92,7 @@ func (c *call) headers(answer proto.Message) int {
 	return http.StatusCreated
 }
 
-// buffers are the buffers of answers.
-var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 32<<10) }}
-
-// buffered is a response whose bytes are collected, because parts are often short and compression writes a few bytes at a time.
+// buffered is a response whose bytes are collected, because compression writes a few bytes at a time.
 type buffered struct {
 	http.ResponseWriter
 	out *bufio.Writer
@@ -109,33 +102,19 @@ type buffered struct {
 func (w buffered) Write(p []byte) (int, error) { return w.out.Write(p) }
 
 // send writes an answer. It compresses a long one for clients that accept that. A disconnected client is no error.
-func (c *call) send(parts [][]byte, code int) {
-	size := 0
-	for _, part := range parts {
-		size += len(part)
+func (c *call) send(data []byte, code int) {
+	write := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = w.Write(data)
 	}
 	c.w.Header().Set("Content-Type", c.form.contentType())
-	c.w.Header().Set("Content-Length", strconv.Itoa(size))
-	if len(parts) == 1 && size < minGzip {
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	if len(data) < minGzip {
 		c.w.Header().Add("Vary", "Accept-Encoding")
-		write(c.w, parts, code)
+		write(c.w, c.request)
 		return
 	}
-	w := buffered{c.w, buffers.Get().(*bufio.Writer)}
-	w.out.Reset(c.w)
-	defer func() {
-		w.out.Reset(nil)
-		buffers.Put(w.out)
-	}()
-	c.zip(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w, parts, code) })).ServeHTTP(w, c.request)
+	w := buffered{c.w, bufio.NewWriterSize(c.w, 32<<10)}
+	c.zip(http.HandlerFunc(write)).ServeHTTP(w, c.request)
 	_ = w.out.Flush()
-}
-
-func write(w http.ResponseWriter, parts [][]byte, code int) {
-	w.WriteHeader(code)
-	for _, part := range parts {
-		if _, err := w.Write(part); err != nil {
-			return
-		}
-	}
 }

@@ -6,7 +6,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -22,7 +22,7 @@ type Options struct {
 	// Dashboards leads to the clusters that jobs are submitted to.
 	Dashboards *dashboardproxy.Proxy
 	// Views keeps encoded forms of objects.
-	Views *document.Cache
+	Views *encoding.Cache
 	// Clock is the source of creation times. Nil means the real one.
 	Clock clock.PassiveClock
 }

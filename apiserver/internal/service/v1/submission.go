@@ -2,18 +2,16 @@ package v1
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
@@ -132,7 +130,7 @@ type counted struct {
 
 // Write implements io.Writer.
 func (c counted) Write(p []byte) (int, error) {
-	if err := edge.Hold(c.ctx, 3*int64(len(p))); err != nil {
+	if err := flowcontrol.Hold(c.ctx, 3*int64(len(p))); err != nil {
 		return 0, err
 	}
 	return c.to.Write(p)
@@ -165,7 +163,7 @@ func (s *submissionServer) StopRayJob(ctx context.Context, req *kuberay.StopRayJ
 	if err == nil && !stopped {
 		var job *dashboard.Job
 		if job, err = c.GetJob(ctx, req.GetSubmissionid()); err == nil && !job.Status.Final() {
-			err = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "JOB_RUNNING", Message: fmt.Sprintf("Ray did not stop job %s, which is %s", req.GetSubmissionid(), job.Status)}
+			err = rpcstatus.Precondition("JOB_RUNNING", "Ray did not stop job %s, which is %s", req.GetSubmissionid(), job.Status)
 		}
 	}
 	return &emptypb.Empty{}, dashboardproxy.Status(ctx, req.GetClustername(), err)
@@ -179,7 +177,7 @@ func (s *submissionServer) DeleteRayJob(ctx context.Context, req *kuberay.Delete
 	}
 	job, err := s.ended(ctx, c, req.GetSubmissionid())
 	if err == nil && !job.Status.Final() {
-		err = &rpcstatus.Error{Code: codes.FailedPrecondition, Reason: "JOB_RUNNING", Message: fmt.Sprintf("the Ray job %s is %s: stop it before you delete its record", job.SubmissionID, job.Status)}
+		err = rpcstatus.Precondition("JOB_RUNNING", "the Ray job %s is %s: stop it before you delete its record", job.SubmissionID, job.Status)
 	}
 	if err == nil {
 		err = c.DeleteJob(ctx, req.GetSubmissionid())

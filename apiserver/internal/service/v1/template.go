@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/emptypb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,10 +112,7 @@ func (t *Templates) named(ctx context.Context, namespace string, names []string)
 		all[name] = template
 	}
 	if len(missing) > 0 {
-		return nil, &rpcstatus.Error{
-			Code: codes.FailedPrecondition, Reason: "COMPUTE_TEMPLATE_NOT_FOUND",
-			Message: fmt.Sprintf("namespace %s has no compute template %s: create it first", namespace, strings.Join(missing, ", ")),
-		}
+		return nil, rpcstatus.Precondition("COMPUTE_TEMPLATE_NOT_FOUND", "namespace %s has no compute template %s: create it first", namespace, strings.Join(missing, ", "))
 	}
 	return all, nil
 }

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
 
-	"github.com/raygate/raygate/apiserver/internal/document"
-	"github.com/raygate/raygate/apiserver/internal/edge"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 )
@@ -19,30 +19,30 @@ type view[T any, M proto.Message] func(*T) M
 
 // of returns the message of an item, already encoded, once per version of the object. For a REST caller the message is empty, and its JSON is in the
 // Exchange.
-func (v view[T, M]) of(ctx context.Context, views *document.Cache, item *store.Item) (M, error) {
+func (v view[T, M]) of(ctx context.Context, views *encoding.Cache, item *store.Item) (M, error) {
 	var none M
 	m := none.ProtoReflect().New().Interface().(M)
-	if rest := document.ExchangeOf(ctx); rest != nil {
-		data, err := views.Get(&item.Views, document.JSONV1, func() ([]byte, error) { return modelv1.AppendJSON(nil, v.convert(ctx, item)) })
+	if rest := encoding.ExchangeOf(ctx); rest != nil {
+		data, err := views.Get(&item.Views, encoding.JSONV1, func() ([]byte, error) { return modelv1.AppendJSON(nil, v.convert(ctx, item)) })
 		rest.Objects = append(rest.Objects, data)
 		if err != nil {
 			return m, err
 		}
-		return m, edge.Hold(ctx, viewCopies*int64(len(data)))
+		return m, flowcontrol.Hold(ctx, viewCopies*int64(len(data)))
 	}
-	data, err := views.Get(&item.Views, document.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })
+	data, err := views.Get(&item.Views, encoding.ProtoV1, func() ([]byte, error) { return proto.Marshal(v.convert(ctx, item)) })
 	if err != nil {
 		return m, err
 	}
 	m.ProtoReflect().SetUnknown(data)
-	return m, edge.Hold(ctx, viewCopies*int64(len(data)))
+	return m, flowcontrol.Hold(ctx, viewCopies*int64(len(data)))
 }
 
 // viewCopies is how many times a view is held: as it is kept, and in the answer.
 const viewCopies = 2
 
 // all is of for the items of a list.
-func (v view[T, M]) all(ctx context.Context, views *document.Cache, items []*store.Item) ([]M, error) {
+func (v view[T, M]) all(ctx context.Context, views *encoding.Cache, items []*store.Item) ([]M, error) {
 	out := make([]M, 0, len(items))
 	for _, item := range items {
 		m, err := v.of(ctx, views, item)

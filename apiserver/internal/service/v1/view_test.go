@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/apiserver/internal/document"
+	"github.com/raygate/raygate/apiserver/internal/encoding"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -34,7 +34,7 @@ func TestOneSpoiltObjectDoesNotBreakAList(t *testing.T) {
 		return modelv1.ClusterFromRay(rc)
 	}
 	for name, v := range map[string]view[rayv1.RayCluster, *kuberay.Cluster]{"as it is": modelv1.ClusterFromRay, "with a fault": panics} {
-		all, err := v.all(t.Context(), document.NewCache(0), items())
+		all, err := v.all(t.Context(), encoding.NewCache(0), items())
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%s: %v %v", name, all, err)
 		}

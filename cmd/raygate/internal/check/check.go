@@ -14,9 +14,9 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
-	"github.com/raygate/raygate/pkg/kubedoc"
-	"github.com/raygate/raygate/pkg/kubedoc/mistake"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
+	"github.com/raygate/raygate/pkg/manifest"
+	"github.com/raygate/raygate/pkg/manifest/problem"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -79,7 +79,7 @@ type Header struct {
 }
 
 // Document checks one document. It never fails: each problem is a finding. If devices is nil, device admission is not checked.
-func Document(doc manifest.Document, o validation.Options, devices *Devices) Result {
+func Document(doc manifestfile.Document, o validation.Options, devices *Devices) Result {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {
 		return Result{Unreadable: h.Unreadable, Findings: r.findings}
@@ -90,7 +90,7 @@ func Document(doc manifest.Document, o validation.Options, devices *Devices) Res
 
 // Form checks whether a document is a Ray object, and its form: problems that a server cannot report because the object cannot be sent. The
 // server checks the rules.
-func Form(doc manifest.Document) Header {
+func Form(doc manifestfile.Document) Header {
 	r, checks, h := begin(doc)
 	if h.Kind != "" {
 		_, form, err := decode(checks, doc)
@@ -104,7 +104,7 @@ func Form(doc manifest.Document) Header {
 }
 
 // begin reads the head of a document.
-func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
+func begin(doc manifestfile.Document) (*reporter, validation.Checks, Header) {
 	r := &reporter{doc: doc, base: Finding{File: doc.Source, Document: doc.Index, DocumentLine: doc.Line, Item: doc.Item}}
 	if doc.Unreadable {
 		r.addAll(doc.Mistakes)
@@ -139,7 +139,7 @@ func begin(doc manifest.Document) (*reporter, validation.Checks, Header) {
 }
 
 // apply checks an object of a known kind against the rules, and reports all problems of its form.
-func apply(r *reporter, checks validation.Checks, doc manifest.Document, o validation.Options, devices *Devices) {
+func apply(r *reporter, checks validation.Checks, doc manifestfile.Document, o validation.Options, devices *Devices) {
 	object, form, err := decode(checks, doc)
 	if err != nil {
 		r.add(Error, "", err.Error(), "")
@@ -147,14 +147,14 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 	}
 	checks.SetDefaults(object)
 	verdict := checks.Create(object, o)
-	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Errors)) {
+	for _, v := range validation.Violations(manifest.Join(form, verdict.Errors)) {
 		rule := v.Rule
 		if slices.ContainsFunc(form, func(f *field.Error) bool { return f.Field == v.Field && f.Origin == rule }) {
 			rule = "" // a decoder's reason is not a rule
 		}
 		r.add(Error, v.Field, v.Message, rule)
 	}
-	for _, v := range validation.Violations(kubedoc.Join(form, verdict.Warnings)[len(form):]) {
+	for _, v := range validation.Violations(manifest.Join(form, verdict.Warnings)[len(form):]) {
 		r.add(Warning, v.Field, v.Message, v.Rule)
 	}
 	if len(form) == 0 {
@@ -164,7 +164,7 @@ func apply(r *reporter, checks validation.Checks, doc manifest.Document, o valid
 
 // decode reads as strictly as the API server with field validation Strict, and returns the mistakes in the form with their paths. It
 // returns the readable part of an object with mistakes. err means that nothing could be decoded.
-func decode(checks validation.Checks, doc manifest.Document) (object validation.Object, form field.ErrorList, err error) {
+func decode(checks validation.Checks, doc manifestfile.Document) (object validation.Object, form field.ErrorList, err error) {
 	// The types of Kubernetes parse quantities and times on the way; none of them may end the program.
 	defer func() {
 		if r := recover(); r != nil {
@@ -172,7 +172,7 @@ func decode(checks validation.Checks, doc manifest.Document) (object validation.
 		}
 	}()
 	readable := checks.New()
-	wrong := kubedoc.Join(kubedoc.Decode(doc.Tree, readable, nil), validation.GroupsWithoutName(doc.Tree))
+	wrong := manifest.Join(manifest.Decode(doc.Tree, readable, nil), validation.GroupsWithoutName(doc.Tree))
 	form = slices.Concat(doc.Mistakes, wrong)
 	if len(wrong) > 0 {
 		return readable, form, nil
@@ -191,21 +191,21 @@ func decode(checks validation.Checks, doc manifest.Document) (object validation.
 }
 
 func problemAt(path, reason, detail string) *field.Error {
-	problem := kubedoc.Problem(nil, reason, detail)
+	problem := manifest.Problem(nil, reason, detail)
 	problem.Field = path
 	return problem
 }
 
-// goProblem converts an error of Go's decoder, for values that package kubedoc accepts and Go does not, into a message for users.
+// goProblem converts an error of Go's decoder, for values that package manifest accepts and Go does not, into a message for users.
 func goProblem(err error) *field.Error {
 	if wrongType, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return problemAt(wrongType.Field, mistake.WrongType, mistake.Type(wrongType.Type.Kind().String(), wrongType.Value))
+		return problemAt(wrongType.Field, problem.WrongType, problem.Type(wrongType.Type.Kind().String(), wrongType.Value))
 	}
-	return problemAt("", mistake.BadFormat, strings.TrimPrefix(err.Error(), "json: "))
+	return problemAt("", problem.BadFormat, strings.TrimPrefix(err.Error(), "json: "))
 }
 
 type reporter struct {
-	doc      manifest.Document
+	doc      manifestfile.Document
 	base     Finding
 	findings []Finding
 }

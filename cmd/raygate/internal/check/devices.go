@@ -1,7 +1,7 @@
 package check
 
 import (
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
@@ -34,7 +34,7 @@ func (d *Devices) check(r *reporter, object validation.Object) {
 }
 
 // Object decodes a document of a Ray kind, with the defaults of its schema. If there is none, the findings have the reasons.
-func Object(doc manifest.Document) (validation.Object, Result) {
+func Object(doc manifestfile.Document) (validation.Object, Result) {
 	r, checks, h := begin(doc)
 	if h.Kind == "" {
 		return nil, Result{Unreadable: h.Unreadable, Findings: r.findings}

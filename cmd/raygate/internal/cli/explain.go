@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/explain"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
 type explainOptions struct {
@@ -68,7 +68,7 @@ func (o *explainOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("unknown output %q: use text or json", o.output)
 	}
-	sources, err := manifest.Read(o.files, stdin)
+	sources, err := manifestfile.Read(o.files, stdin)
 	if err != nil {
 		return err
 	}
@@ -87,10 +87,7 @@ func (o *explainOptions) run(stdin io.Reader, stdout io.Writer) error {
 
 func (o *explainOptions) print(w io.Writer, report *explain.Report) error {
 	if o.output == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(report)
+		return output.Report(w, report)
 	}
 	_, err := io.WriteString(w, report.Text())
 	return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -92,16 +92,17 @@ func (o *validateOptions) run(stdin io.Reader, stdout io.Writer) error {
 	if o.output != "text" && o.output != "json" {
 		return fmt.Errorf("unknown output %q: use text or json", o.output)
 	}
-	sources, err := manifest.Read(o.files, stdin)
+	sources, err := manifestfile.Read(o.files, stdin)
 	if err != nil {
 		return err
 	}
 	report := newReport(sources, validation.Options{Gates: gates}, devices)
-	print := report.printText
 	if o.output == "json" {
-		print = report.printJSON
+		err = output.Report(stdout, report)
+	} else {
+		err = report.printText(stdout)
 	}
-	if err := print(stdout); err != nil {
+	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	return report.failure(o.warningsAsErrors)
@@ -128,10 +129,10 @@ type report struct {
 	unreadable bool
 }
 
-func newReport(sources []manifest.Source, o validation.Options, devices *check.Devices) *report {
+func newReport(sources []manifestfile.Source, o validation.Options, devices *check.Devices) *report {
 	r := &report{Findings: []check.Finding{}}
 	for _, source := range sources {
-		for _, document := range manifest.Documents(source) {
+		for _, document := range manifestfile.Documents(source) {
 			result := check.Document(document, o, devices)
 			if result.Checked {
 				r.Objects++
@@ -164,13 +165,6 @@ func (r *report) failure(warningsAsErrors bool) error {
 	return nil
 }
 
-func (r *report) printJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r)
-}
-
 func (r *report) printText(w io.Writer) error {
 	var b strings.Builder
 	heading := ""
@@ -189,9 +183,9 @@ func (r *report) printText(w io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s checked: %s, %s", count(r.Objects, "Ray object"), count(r.Errors, "error"), count(r.Warnings, "warning"))
+	fmt.Fprintf(&b, "%s checked: %s, %s", output.Count(r.Objects, "Ray object"), output.Count(r.Errors, "error"), output.Count(r.Warnings, "warning"))
 	if r.Skipped > 0 {
-		fmt.Fprintf(&b, "; %s skipped", count(r.Skipped, "other object"))
+		fmt.Fprintf(&b, "; %s skipped", output.Count(r.Skipped, "other object"))
 	}
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
@@ -215,11 +209,4 @@ func headingOf(f check.Finding) string {
 		h += " " + name
 	}
 	return h
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/devices/raycount"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -99,11 +99,11 @@ type explainer struct {
 }
 
 // Of plans every Pod of the sources.
-func Of(p *plan.Program, sources []manifest.Source) *Report {
+func Of(p *plan.Program, sources []manifestfile.Source) *Report {
 	e := &explainer{Report: &Report{Registry: p.Hash, Pods: []Pod{}, Findings: []check.Finding{}}, program: p, ignored: map[string]bool{}}
-	var documents []manifest.Document
+	var documents []manifestfile.Document
 	for _, s := range sources {
-		documents = append(documents, manifest.Documents(s)...)
+		documents = append(documents, manifestfile.Documents(s)...)
 	}
 	documents = slices.DeleteFunc(documents, e.takeQuota)
 	documents = slices.DeleteFunc(documents, e.takeNamespace)
@@ -114,13 +114,13 @@ func Of(p *plan.Program, sources []manifest.Source) *Report {
 }
 
 // isCore reports whether a document is of a kind of the core API.
-func isCore(doc manifest.Document, kind string) bool {
+func isCore(doc manifestfile.Document, kind string) bool {
 	u := unstructured.Unstructured{Object: doc.Tree}
 	return !doc.Unreadable && u.GetAPIVersion() == "v1" && u.GetKind() == kind
 }
 
 // takeQuota keeps a ResourceQuota, and reports whether the document is one.
-func (e *explainer) takeQuota(doc manifest.Document) bool {
+func (e *explainer) takeQuota(doc manifestfile.Document) bool {
 	if !isCore(doc, "ResourceQuota") {
 		return false
 	}
@@ -132,7 +132,7 @@ func (e *explainer) takeQuota(doc manifest.Document) bool {
 }
 
 // takeNamespace notes whether a Namespace is left out, and reports whether the document is one.
-func (e *explainer) takeNamespace(doc manifest.Document) bool {
+func (e *explainer) takeNamespace(doc manifestfile.Document) bool {
 	if !isCore(doc, "Namespace") {
 		return false
 	}
@@ -143,9 +143,9 @@ func (e *explainer) takeNamespace(doc manifest.Document) bool {
 }
 
 // decode reads a document into an object of the core API. For one with mistakes it adds them to the findings and returns false.
-func (e *explainer) decode(doc manifest.Document, into any) bool {
+func (e *explainer) decode(doc manifestfile.Document, into any) bool {
 	u := unstructured.Unstructured{Object: doc.Tree}
-	wrong := slices.Concat(doc.Mistakes, kubedoc.Decode(doc.Tree, into, nil))
+	wrong := slices.Concat(doc.Mistakes, manifest.Decode(doc.Tree, into, nil))
 	for _, w := range wrong {
 		at := doc.Position(w.Field, w.ErrorBody())
 		e.Findings = append(e.Findings, check.Finding{
@@ -156,7 +156,7 @@ func (e *explainer) decode(doc manifest.Document, into any) bool {
 	return len(wrong) == 0
 }
 
-func (e *explainer) document(doc manifest.Document) {
+func (e *explainer) document(doc manifestfile.Document) {
 	u := unstructured.Unstructured{Object: doc.Tree}
 	base := Pod{File: doc.Source, Line: doc.Line, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName()}
 	if isCore(doc, "Pod") {

@@ -1,10 +1,11 @@
 package migrate
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
 )
 
 // sections are the parts of the text, each with its title and the text in front of its findings.
@@ -21,12 +22,7 @@ var sections = []struct {
 }
 
 // WriteJSON writes the report for programs.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r)
-}
+func (r *Report) WriteJSON(w io.Writer) error { return output.Report(w, r) }
 
 // WriteText writes the report for people.
 func (r *Report) WriteText(w io.Writer) error {
@@ -48,7 +44,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s, %s", count(r.Errors, "error"), count(r.Warnings, "warning"))
+	fmt.Fprintf(&b, "%s, %s", output.Count(r.Errors, "error"), output.Count(r.Warnings, "warning"))
 	if r.Errors > 0 {
 		b.WriteString("; errors have to be mended before raygate takes over")
 	}
@@ -88,7 +84,7 @@ func (r *Report) writeObjects(b *strings.Builder) {
 
 func (r *Report) writeOperators(b *strings.Builder) {
 	for _, o := range r.Operators {
-		fmt.Fprintf(b, "  Deployment %s/%s: %s, %s, ServiceAccount %s\n", o.Namespace, o.Name, o.Image, count(int(o.Replicas), "replica"), o.ServiceAccount)
+		fmt.Fprintf(b, "  Deployment %s/%s: %s, %s, ServiceAccount %s\n", o.Namespace, o.Name, o.Image, output.Count(int(o.Replicas), "replica"), o.ServiceAccount)
 		for _, s := range o.Settings {
 			writeSetting(b, s)
 		}
@@ -97,7 +93,7 @@ func (r *Report) writeOperators(b *strings.Builder) {
 
 func (r *Report) writeRights(b *strings.Builder) {
 	if r.Rights.ServiceAccount != "" {
-		fmt.Fprintf(b, "  ServiceAccount %s: %s checked, %s with verbs missing\n", r.Rights.ServiceAccount, count(r.Rights.Checked, "right"), count(len(r.Rights.Missing), "resource"))
+		fmt.Fprintf(b, "  ServiceAccount %s: %s checked, %s with verbs missing\n", r.Rights.ServiceAccount, output.Count(r.Rights.Checked, "right"), output.Count(len(r.Rights.Missing), "resource"))
 	}
 }
 
@@ -106,7 +102,7 @@ func (r *Report) writeBack(b *strings.Builder) {
 		b.WriteString("  nothing on the objects that KubeRay does not know\n")
 	}
 	for _, c := range r.Back {
-		fmt.Fprintf(b, "  %s, on %s: %s\n", c.What, count(c.Objects, "object"), c.Effect)
+		fmt.Fprintf(b, "  %s, on %s: %s\n", c.What, output.Count(c.Objects, "object"), c.Effect)
 	}
 }
 
@@ -131,11 +127,4 @@ func suffix(note string) string {
 		return ""
 	}
 	return " (" + note + ")"
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/pkg/kubedoc"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // Document returns a RayJob as users write it: without a status and without empty fields.
@@ -16,7 +16,7 @@ func Document(job *rayv1.RayJob) (map[string]any, error) {
 		return nil, fmt.Errorf("encoding RayJob: %w", err)
 	}
 	delete(tree, "status")
-	kubedoc.DropNulls(tree)
+	manifest.DropNulls(tree)
 	dropEmpty(tree)
 	return tree, nil
 }

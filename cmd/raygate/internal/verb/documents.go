@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
-	"github.com/raygate/raygate/cmd/raygate/internal/manifest"
+	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
 )
 
 // document is an object in a file.
@@ -26,14 +26,14 @@ func readDocuments(s *session, files []string) ([]*document, error) {
 	if len(files) == 0 {
 		return nil, errors.New("name files with -f, or - for standard input")
 	}
-	sources, err := manifest.Read(files, s.in)
+	sources, err := manifestfile.Read(files, s.in)
 	if err != nil {
 		return nil, err
 	}
 	var documents []*document
 	mistakes := 0
 	for _, source := range sources {
-		for _, doc := range manifest.Documents(source) {
+		for _, doc := range manifestfile.Documents(source) {
 			form := check.Form(doc)
 			for _, f := range form.Findings {
 				if f.Severity == check.Error {
@@ -60,7 +60,7 @@ func readDocuments(s *session, files []string) ([]*document, error) {
 	return documents, nil
 }
 
-func (s *session) document(doc manifest.Document, form check.Header) (*document, error) {
+func (s *session) document(doc manifestfile.Document, form check.Header) (*document, error) {
 	k, known := kind.OfObject(form.Kind)
 	if !known {
 		return nil, fmt.Errorf("%s:%d: unknown kind %q", doc.Source, doc.Line, form.Kind)
