@@ -299,6 +299,22 @@ func TestExposedGateway(t *testing.T) {
 	}
 }
 
+// A Route of OpenShift leads to the gateway, where TLS ends unless it has no certificate.
+func TestRoute(t *testing.T) {
+	for values, want := range map[string][2]string{"": {"passthrough", "https"}, ", tls: {mode: none}": {"edge", "http"}} {
+		objects := render(t, "gateway: {enabled: true, route: {enabled: true, host: ray.example.com}"+values+"}")
+		i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "Route" })
+		if i < 0 {
+			t.Fatal("there is no Route")
+		}
+		termination, _, _ := unstructured.NestedString(objects[i].Object, "spec", "tls", "termination")
+		port, _, _ := unstructured.NestedString(objects[i].Object, "spec", "port", "targetPort")
+		if got := [2]string{termination, port}; got != want {
+			t.Errorf("%q: TLS ends by %v, want %v", values, got, want)
+		}
+	}
+}
+
 // Alerts select the jobs that the ServiceMonitors of the release have, or those of the values.
 func TestMonitoring(t *testing.T) {
 	objects := render(t, platform)
