@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,8 +26,6 @@ type Provider struct {
 	mu   sync.Mutex
 	keys []*ecdsa.PrivateKey // the last one signs
 	away bool
-	// issued are all tokens that flows gave.
-	issued []string
 
 	flows flows
 }
@@ -84,19 +81,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Issued returns all tokens that people got, by any flow, to look for in places where they must not be.
-func (p *Provider) Issued() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.issued)
-}
-
 func (p *Provider) answer(w http.ResponseWriter, v any) {
-	if answer, ok := v.(map[string]any); ok && answer["id_token"] != nil {
-		p.mu.Lock()
-		p.issued = append(p.issued, answer["id_token"].(string), answer["refresh_token"].(string))
-		p.mu.Unlock()
-	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }
