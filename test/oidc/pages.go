@@ -24,7 +24,7 @@ type view struct {
 // pages are what people see.
 type pages struct {
 	store    *storage
-	callback string // where a request for a code goes on after the login
+	callback string // where a request for a code continues after the login
 }
 
 func show(w http.ResponseWriter, code int, v view) {

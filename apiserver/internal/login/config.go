@@ -20,7 +20,7 @@ import (
 const CallbackPath = "/oauth2/callback"
 
 const (
-	// defaultInterval is how often the provider is asked whether a session goes on.
+	// defaultInterval is the interval at which the provider is asked whether a session still holds.
 	defaultInterval = 5 * time.Minute
 	// minInterval keeps the load on providers low.
 	minInterval = 10 * time.Second

@@ -143,7 +143,7 @@ func (p *provider) renew(ctx context.Context, old *session) (*session, error) {
 		}
 		return nil, failure(err)
 	}
-	if token.Extra("id_token") == nil { // which a provider may leave out; the old one goes on until its end
+	if token.Extra("id_token") == nil { // a provider may leave it out; the old one holds until it expires
 		next := *old
 		next.Checked, next.Refresh = p.now().Unix(), token.RefreshToken
 		return &next, nil
