@@ -153,6 +153,17 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestClaimListedTwice: a Pod sees the devices of an existing claim once, however often it lists the claim.
+func TestClaimListedTwice(t *testing.T) {
+	spec := podWith("@two", "two again")
+	again := spec.ResourceClaims[0]
+	again.Name = "again"
+	spec.ResourceClaims = append(spec.ResourceClaims, again)
+	if got, want := shown(Of(spec, world(t))), "ray GPU=2; pod ; shared two GPU=2"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestResourceOfClass(t *testing.T) {
 	class := func(text string) *resourcev1.DeviceClass {
 		c := &resourcev1.DeviceClass{}

@@ -68,6 +68,7 @@ func Of(spec *corev1.PodSpec, l Lookup) *Devices {
 	}
 	d := &deriver{lookup: l, classes: map[string]string{}, notes: map[string]map[string]bool{}}
 	out := &Devices{Ray: Amounts{}, Varies: map[string]bool{}, Pod: Amounts{}, Shared: map[string]Amounts{}}
+	seen := map[string]bool{} // requests of existing claims, which a Pod may list twice
 	for i := range spec.ResourceClaims {
 		c := &spec.ResourceClaims[i]
 		claim := d.claim(c)
@@ -85,8 +86,12 @@ func Of(spec *corev1.PodSpec, l Lookup) *Devices {
 			r := &claim.Devices.Requests[j]
 			got := d.request(r)
 			into.Add(got.least, 1)
-			if used[""] || used[r.Name] {
+			again := c.ResourceClaimName != nil && seen[*c.ResourceClaimName+"/"+r.Name]
+			if (used[""] || used[r.Name]) && !again {
 				out.see(got)
+				if c.ResourceClaimName != nil {
+					seen[*c.ResourceClaimName+"/"+r.Name] = true
+				}
 			}
 		}
 	}

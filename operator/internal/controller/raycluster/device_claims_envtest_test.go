@@ -185,7 +185,8 @@ func TestClaimThatPodsShare(t *testing.T) {
 	w.asOperator()
 	w.simulatedDriver(claims.AnnotationRayResource + ": GPU")
 	w.startOperator()
-	rc := w.cluster("demo", raytest.Workers("gpu", 2))
+	rc := w.cluster("demo", raytest.Workers("gpu", 2, raytest.Bounds(2, 3)))
+	rc.Spec.EnableInTreeAutoscaling = new(true) // which does not know the devices
 	claiming(&rc.Spec.WorkerGroupSpecs[0].Template, "")
 	rc.Spec.WorkerGroupSpecs[0].Template.Spec.ResourceClaims[0] = corev1.PodResourceClaim{Name: "gpu", ResourceClaimName: new("four")}
 	w.Create(rc)
@@ -196,6 +197,7 @@ metadata: {name: four}
 spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: class-$NS, count: 4}}]}}
 `)
 	rc = w.eventuallyReady("demo")
+	w.oneEvent("demo", reasonClaimsNotCounted)
 	if got := rc.Status.DesiredGPU.Value(); got != 4 {
 		t.Errorf("status.desiredGPU is %d, want the 4 of the claim", got)
 	}

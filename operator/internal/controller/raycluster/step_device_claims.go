@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/podplan"
@@ -54,9 +56,27 @@ func (r *Reconciler) deviceClaims(ctx context.Context, s *scope) {
 		s.warnOnce(reasonClaimsNotCounted, "the devices of DeviceClass "+joined(unknown)+" count for Ray only with the annotation "+
 			claims.AnnotationRayResource+" on the class: GPU, TPU, the name of a custom resource, or None")
 	}
+	if unseen := r.unseenByAutoscaler(s); len(unseen) > 0 {
+		s.warnOnce(reasonClaimsNotCounted, "the autoscaler does not know the devices that workers of "+joined(unseen)+
+			" claim, so it does not start nodes for them: set num-gpus or resources in rayStartParams, or run the operator with --device-autoscaler-facts")
+	}
 	if len(missing) > 0 {
 		s.awaitClaims("Pods of " + strings.Join(slices.Sorted(maps.Keys(s.awaitsClaims)), ", ") + " wait for " + joined(missing) + ": without it, the number of their devices is unknown")
 	}
+}
+
+// unseenByAutoscaler returns the worker groups whose claimed devices the autoscaler cannot know.
+func (r *Reconciler) unseenByAutoscaler(s *scope) map[string]bool {
+	unseen := map[string]bool{}
+	if r.config.DeviceFacts || !ptr.Deref(s.cluster.Spec.EnableInTreeAutoscaling, false) {
+		return unseen
+	}
+	for group, d := range s.claims {
+		if group != rayv1.HeadGroupName && len(d.Ray) > 0 && !givesDevices(s.cluster, group) {
+			unseen[group] = true
+		}
+	}
+	return unseen
 }
 
 // awaitClaims reports missing objects in an event, and in a condition if they are still missing after the time in which files are applied.
