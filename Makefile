@@ -15,7 +15,10 @@ FUZZTIME ?= 60s
 SIMULATE ?= true
 # NODES=real: a kubelet on this machine instead of simulated nodes (Linux, root).
 NODES ?= simulated
-LOCAL_FLAGS := $(if $(filter real,$(NODES)),--real-nodes=1,--simulate=$(SIMULATE))
+# LOGIN=oidc: an identity provider with two users, by which people log in to the gateway.
+LOGIN ?=
+LOCAL_FLAGS := $(if $(filter real,$(NODES)),--real-nodes=1,--simulate=$(SIMULATE)) $(if $(LOGIN),--login=$(LOGIN))
+LOCAL_NEEDS := build $(if $(filter real,$(NODES)),node) $(if $(LOGIN),provider)
 
 .PHONY: help
 help: ## Show this list
@@ -40,6 +43,10 @@ python: ## Build the wheel of the Python client into bin/ (needs Python and PyPI
 .PHONY: node
 node: ## Build what real nodes consist of (some minutes the first time; Linux)
 	@hack/build-localcluster.sh node
+
+.PHONY: provider
+provider: ## Build the identity provider for LOGIN=oidc
+	@$(GO) build -C test/oidc -o '$(CURDIR)/bin/raygate-oidc' .
 
 .PHONY: ray-image
 ray-image: ## Make the image of Ray for real nodes (Debian, root)
@@ -79,11 +86,11 @@ docs: ## Make the documentation as a site in bin/docs (index.html; needs Python,
 ##@ Run
 
 .PHONY: run
-run: build $(if $(filter real,$(NODES)),node) ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray; NODES=real: containers)
+run: $(LOCAL_NEEDS) ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray; NODES=real: containers; LOGIN=oidc: users)
 	@exec bin/raygate-local run $(LOCAL_FLAGS)
 
 .PHONY: up
-up: build $(if $(filter real,$(NODES)),node) ## The same in the background
+up: $(LOCAL_NEEDS) ## The same in the background
 	@bin/raygate-local up $(LOCAL_FLAGS)
 
 .PHONY: down

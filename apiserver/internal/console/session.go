@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -43,6 +44,9 @@ type session struct {
 
 const sessionPath = Prefix + "session"
 
+// longestCall is how long a request may go on after the time at which its session has to be renewed. Watches end then, and pages open them again.
+var longestCall = time.Minute
+
 // sharesSession are the paths whose calls may use a session.
 var sharesSession = []string{"/apis/v2/", Prefix + "api/", sessionPath + "/"}
 
@@ -57,10 +61,17 @@ func (c *Console) WithSession(next http.Handler) http.Handler {
 		case sealed != "" && c.Providers != nil:
 			if path.Clean(r.URL.Path) == sessionPath { // which reads, replaces and ends sessions itself
 				r = r.WithContext(context.WithValue(r.Context(), sealedKey{}, sealed))
-			} else if err := c.resume(w, r, sealed); err != nil {
+				break
+			}
+			current, err := c.resume(w, r, sealed)
+			if err != nil {
 				c.WriteError(w, err)
 				return
 			}
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer time.AfterFunc(c.Providers.Lasts(current)+longestCall, cancel).Stop()
+			r = r.WithContext(ctx)
 		case token != "":
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -76,17 +87,18 @@ func sealedOf(r *http.Request) string {
 	return sealed
 }
 
-// resume makes a request one of a sealed session, and gives the browser the session that replaces it if it was renewed.
-func (c *Console) resume(w http.ResponseWriter, r *http.Request, sealed string) error {
+// resume makes a request one of a sealed session, and gives the browser the session that replaces it if it was renewed. It returns the current one.
+func (c *Console) resume(w http.ResponseWriter, r *http.Request, sealed string) (current string, err error) {
 	token, renewed, err := c.Providers.Resume(r.Context(), sealed)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if renewed != "" {
 		setCookies(w, r, loginCookie, renewed)
+		sealed = renewed
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	return nil
+	return sealed, nil
 }
 
 func hasPrefix(requested string, prefixes []string) bool {
@@ -97,7 +109,7 @@ func hasPrefix(requested string, prefixes []string) bool {
 // getSession returns the identity of the caller. A missing caller is an answer and no error, because the login page calls this as well.
 func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 	if sealed := sealedOf(r); sealed != "" {
-		switch err := c.resume(w, r, sealed); {
+		switch _, err := c.resume(w, r, sealed); {
 		case login.HasEnded(err):
 			setCookies(w, r, loginCookie, "")
 			writeJSON(w, c.nobody(err.Error()))

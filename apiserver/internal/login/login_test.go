@@ -216,6 +216,9 @@ func TestRenewal(t *testing.T) {
 	if token, _, err := l.Resume(t.Context(), renewed); token == "" || err != nil {
 		t.Errorf("while the provider is away and the token is valid: %v", err)
 	}
+	if lasts := l.Lasts(renewed); lasts != 0 {
+		t.Errorf("an overdue session lasts %s", lasts)
+	}
 	clock.Step(time.Hour)
 	_, _, err = l.Resume(t.Context(), renewed)
 	wantReason(t, err, codes.Unavailable, "PROVIDER_AWAY")

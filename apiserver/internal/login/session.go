@@ -70,6 +70,15 @@ func (l *Login) due(s *session) time.Time {
 	return due
 }
 
+// Lasts returns how long a session, as Resume leaves it, is used before its next renewal. It is zero if that is overdue, as while the provider is away.
+func (l *Login) Lasts(sealed string) time.Duration {
+	s, _, err := l.open(sealed)
+	if err != nil {
+		return 0
+	}
+	return max(0, l.due(s).Sub(l.clock.Now()))
+}
+
 // Resume returns the ID token of a session, and the sealed session that replaces it if it was renewed; else empty. An error is that of the end, for which see
 // HasEnded, or that of a provider that is away.
 func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed string, err error) {

@@ -43,16 +43,19 @@ func (r *runner) startRaygate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	authentication, err := r.startLogin(ctx)
+	if err != nil {
+		return err
+	}
 	gateway, err := r.group.Start(proc.Spec{
 		Name: "raygate-apiserver", Path: r.paths.gateway(), Log: r.paths.log("raygate-apiserver"),
-		Args: []string{
+		Args: append(authentication,
 			"--kubeconfig", r.cp.Kubeconfig,
-			"--authentication=none",
-			"--grpc-address=" + local(portGatewayGRPC),
-			"--http-address=" + local(portGatewayHTTP),
-			"--metrics-address=" + local(portGatewayMetrics),
+			"--grpc-address="+local(portGatewayGRPC),
+			"--http-address="+local(portGatewayHTTP),
+			"--metrics-address="+local(portGatewayMetrics),
 			"--use-kubernetes-proxy",
-		},
+		),
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {
 		return err

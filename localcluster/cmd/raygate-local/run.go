@@ -30,6 +30,7 @@ const (
 	portGatewayMetrics  = "gateway metrics"
 	portOperatorMetrics = "operator metrics"
 	portOperatorProbes  = "operator probes"
+	portProvider        = "identity provider"
 )
 
 var usualPorts = ports.Table{
@@ -41,6 +42,7 @@ var usualPorts = ports.Table{
 	portGatewayMetrics:  8889,
 	portOperatorMetrics: 8890,
 	portOperatorProbes:  8891,
+	portProvider:        8892,
 }
 
 type runOptions struct {
@@ -50,6 +52,7 @@ type runOptions struct {
 	realNodes      int
 	simulate       bool
 	withoutRaygate bool
+	login          string
 }
 
 func (o *runOptions) addFlags(f *pflag.FlagSet) {
@@ -59,6 +62,7 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.realNodes, "real-nodes", 0, "number of real nodes instead: kubelets that run containers on this machine (Linux, root); see docs/localcluster.md")
 	f.BoolVar(&o.simulate, "simulate", true, "simulate Ray behind head Pods, and run entrypoints of jobs and submitters as processes of this machine")
 	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
+	f.StringVar(&o.login, "login", "", "\"oidc\": start an identity provider with two users, by which people log in to the gateway; empty: everybody has all rights")
 }
 
 // maxRealNodes limits the real nodes of one machine. Each node runs a kubelet and a containerd.
@@ -87,7 +91,7 @@ func (o *runOptions) check() (paths, error) {
 	if err != nil {
 		return paths{}, err
 	}
-	return p, p.missing(!o.withoutRaygate)
+	return p, errors.Join(p.missing(!o.withoutRaygate), o.checkLogin(p))
 }
 
 func runCommand() *cobra.Command {

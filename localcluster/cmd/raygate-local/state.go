@@ -18,6 +18,7 @@ type state struct {
 	Root       string `json:"root"`           // of the repository
 	HTTP       string `json:"http,omitempty"` // of the gateway; empty without raygate
 	GRPC       string `json:"grpc,omitempty"`
+	Issuer     string `json:"issuer,omitempty"` // URL of the identity provider; empty without a login
 	Probes     string `json:"probes,omitempty"` // URL of the operator's health endpoints
 	// Pods is the folder for the processes of simulated Pods; empty if no containers run on this machine.
 	Pods string `json:"pods,omitempty"`
@@ -39,6 +40,9 @@ func (r *runner) state() state {
 	}
 	if !r.opts.withoutRaygate {
 		s.HTTP, s.GRPC = r.addresses()
+		if r.opts.login != "" {
+			s.Issuer = r.issuer()
+		}
 		s.Probes = fmt.Sprintf("http://127.0.0.1:%d", r.ports[portOperatorProbes])
 		s.Metrics = map[string]string{
 			"operator": fmt.Sprintf("http://127.0.0.1:%d/metrics", r.ports[portOperatorMetrics]),
@@ -108,6 +112,10 @@ func (s state) guide() string {
 	if s.HTTP == "" {
 		line("")
 		line("  kubectl (after reading the settings):   kubectl get nodes")
+		return b.String()
+	}
+	if s.Issuer != "" {
+		s.guideLogin(line)
 		return b.String()
 	}
 	line("")

@@ -41,6 +41,7 @@ func Start(ctx context.Context) (*Browser, error) {
 		chromedp.ExecPath(path),
 		chromedp.NoSandbox, // containers of continuous integration run as root
 		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("ignore-certificate-errors", true), // of the identity provider, whose certificate no authority has signed
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE 127.0.0.2"),
 		chromedp.Flag("lang", "en-US"),
 		chromedp.WindowSize(1280, 800),
