@@ -64,7 +64,9 @@ func seconds(t time.Time) string {
 	return fmt.Sprintf("%011d", max(t.Unix(), 0))
 }
 
-func (k *Key) run() string     { return fmt.Sprintf("%010d-%s", k.Attempt, seconds(k.Started)) }
+// Run identifies the attempt among those of the object.
+func (k *Key) Run() string { return fmt.Sprintf("%010d-%s", k.Attempt, seconds(k.Started)) }
+
 func (k *Key) created() string { return seconds(k.Created) + "-" + k.UID }
 
 func ofName(namespace, kind, name string) string {
@@ -73,7 +75,7 @@ func ofName(namespace, kind, name string) string {
 
 // folder is the prefix of the objects of a record.
 func (k *Key) folder() string {
-	return ofName(k.Namespace, k.Kind, k.Name) + k.created() + "/" + k.run() + "/"
+	return ofName(k.Namespace, k.Kind, k.Name) + k.created() + "/" + k.Run() + "/"
 }
 
 // entry is a key of the index.
@@ -87,7 +89,7 @@ type entry struct {
 }
 
 func (s *Summary) entry(size int64) entry {
-	return entry{s.Namespace, s.Ended.UnixMilli(), s.Kind, size, s.run(), s.created(), short(s.Name)}
+	return entry{s.Namespace, s.Ended.UnixMilli(), s.Kind, size, s.Run(), s.created(), short(s.Name)}
 }
 
 // newestFirst is a time that sorts in reverse.

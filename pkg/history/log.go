@@ -71,8 +71,7 @@ func (l Limits) copyLog(out io.Writer, in io.Reader) (lost string, err error) {
 
 // brokenOff adds a line about an error of the reader.
 func (l Limits) brokenOff(out io.Writer, err error) (string, error) {
-	var write *writeError
-	if errors.As(err, &write) {
+	if _, ok := errors.AsType[*writeError](err); ok {
 		return "", err
 	}
 	why := err.Error()

@@ -243,6 +243,12 @@ func (s *Store) List(ctx context.Context, namespace, kind, from string, size int
 			keys = append(keys, o.Key)
 		}
 	}
+	items, err := s.summaries(ctx, keys)
+	return Page{Items: items, Next: string(next)}, err
+}
+
+// summaries reads index entries, and leaves out those that were deleted since they were listed.
+func (s *Store) summaries(ctx context.Context, keys []string) ([]Summary, error) {
 	items := make([]*Summary, len(keys))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(pageReads)
@@ -253,20 +259,20 @@ func (s *Store) List(ctx context.Context, namespace, kind, from string, size int
 			if err == nil {
 				items[i] = item
 			}
-			if errors.Is(err, ErrNotFound) { // deleted since it was listed
+			if errors.Is(err, ErrNotFound) {
 				err = nil
 			}
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return Page{}, err
+		return nil, err
 	}
-	page := Page{Next: string(next)}
+	var list []Summary
 	for _, item := range items {
 		if item != nil {
-			page.Items = append(page.Items, *item)
+			list = append(list, *item)
 		}
 	}
-	return page, nil
+	return list, nil
 }
