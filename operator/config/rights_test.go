@@ -21,6 +21,7 @@ var optional = map[string][]string{
 	"device-admission": {"/namespaces: get", "/resourcequotas: get list watch",
 		"admissionregistration.k8s.io/mutatingwebhookconfigurations: create", "admissionregistration.k8s.io/mutatingwebhookconfigurations: get update",
 		"admissionregistration.k8s.io/validatingwebhookconfigurations: create", "admissionregistration.k8s.io/validatingwebhookconfigurations: get update"},
+	"history":          {"/events: list"},
 	"token-auth":       {"/secrets: create delete patch"},
 	"kubernetes-proxy": {"/pods/proxy: get", "/services/proxy: create get update"},
 }

@@ -154,3 +154,21 @@ func (c *connection) ServeDetails(ctx context.Context) (d *dashboard.ServeDetail
 func (c *connection) DeployServe(ctx context.Context, config json.RawMessage) error {
 	return c.call(ctx, "DeployServe", true, func(h *ray) error { return h.deploy(ctx, config) })
 }
+
+// JobLogs implements dashboard.Client.
+func (c *connection) JobLogs(ctx context.Context, id string) (log *dashboard.Log, err error) {
+	err = c.call(ctx, "JobLogs", false, func(h *ray) (err error) {
+		log, err = h.JobLogs(ctx, id)
+		return err
+	})
+	return log, err
+}
+
+// TailJobLogs implements dashboard.Client.
+func (c *connection) TailJobLogs(ctx context.Context, id string) (log io.ReadCloser, err error) {
+	err = c.call(ctx, "TailJobLogs", false, func(h *ray) (err error) {
+		log, err = h.TailJobLogs(ctx, id)
+		return err
+	})
+	return log, err
+}

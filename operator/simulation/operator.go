@@ -24,12 +24,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	raycronjobcontroller "github.com/raygate/raygate/operator/internal/controller/raycronjob"
 	rayjobcontroller "github.com/raygate/raygate/operator/internal/controller/rayjob"
 	rayservicecontroller "github.com/raygate/raygate/operator/internal/controller/rayservice"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/operator/internal/serveplan"
@@ -103,24 +105,41 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 		limits.SubmitterFinished = 30 * time.Second
 	}
 	podOptions.DeterministicHeadName = w.setting("deterministic head name", 0.3)
+	past, err := o.archive(mgr, live)
+	if err != nil {
+		return err
+	}
 	suffix := func() string { return fmt.Sprintf("%05d", w.number("suffix")) }
 	return errors.Join(
 		raycluster.New(raycluster.Config{
-			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true,
+			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true, Archive: past,
 			ReplicaIndices: w.setting("replica indices "+o.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, Connect: w.rays.connect,
 			Limits: limits, Suffix: suffix, Jitter: w.jitter, DeleteJob: w.setting("delete job", 0.05), SubmitterRestart: w.setting("submitter restart", 0.3),
+			Archive: past,
 		}).SetupWithManager(ctx, mgr, options),
 		rayservicecontroller.New(rayservicecontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe,
-			APIs: apis, Version: o.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix, Jitter: w.jitter,
+			APIs: apis, Archive: past, Version: o.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix, Jitter: w.jitter,
 		}).SetupWithManager(ctx, mgr, options),
 		raycronjobcontroller.New(raycronjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Local: time.UTC,
 		}).SetupWithManager(mgr, options),
 	)
+}
+
+// archive returns the writer of the history; nil in a seed without a store.
+func (o *operator) archive(mgr *processManager, live client.Client) (*archive.Archive, error) {
+	w := o.world
+	if w.historyStore.way == storeOff {
+		return nil, nil
+	}
+	a := archive.New(archive.Config{
+		Store: w.historyStore, Cache: mgr.client, Live: live, Clock: clock.RealClock{}, Dashboards: dashboards.New(w.rays.connect, live, clock.RealClock{}),
+	})
+	return a, mgr.Add(a)
 }
 
 // setting is one of the operator, the same for all processes of a seed.

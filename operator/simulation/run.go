@@ -57,6 +57,7 @@ func run(seed uint64, s *scenario, o Options) Result {
 	w := &world{seed: seed, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, stuck: map[types.UID]bool{}, settings: map[string]bool{}, poke: make(chan struct{}, 1)}
 	w.store = apiserver.NewStore(scheme(), time.Now)
 	w.rays = &rays{world: w, heads: map[types.UID]*ray{}, lost: map[string]time.Time{}}
+	w.historyStore = newHistoryStore(w)
 	w.watch = newWatchdog(w)
 	w.watch.lastWrite = time.Now()
 	for _, watcher := range []func(apiserver.Change){
@@ -105,6 +106,7 @@ func (w *world) play(last time.Duration) {
 	why := w.unfinished()
 	for begin := w.now(); why != "" && w.now()-begin < settleTime && !w.watch.broken(); why = w.unfinished() {
 		w.run(2 * time.Second)
+		w.watch.deletions()
 	}
 	if w.watch.broken() {
 		return
@@ -126,6 +128,7 @@ func (w *world) play(last time.Duration) {
 		w.watch.violate("ends", "at rest: %s", why)
 	}
 	w.watch.left()
+	w.watch.unstored()
 }
 
 // watched runs for a time, and looks every few seconds at what is not to wait for the end of faults.

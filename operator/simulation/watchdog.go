@@ -19,24 +19,26 @@ import (
 // Invariants are what users count on, by name.
 var Invariants = map[string]string{
 	// Safety: checked at every step.
-	"entrypointOnce":   "An entrypoint runs once for each attempt that backoffLimit or the user asked for.",
-	"oneSubmitter":     "A RayJob never has two submitters at a time.",
-	"nothingAfterEnd":  "No entrypoint begins after its RayJob has ended or is gone.",
-	"resultStays":      "The result of a finished RayJob never changes.",
-	"podsWithinSpec":   "A cluster never has more Pods than its spec asks for, but for those that are being replaced.",
-	"trafficIsServed":  "Requests are not led to a cluster without the application while another cluster has it.",
-	"isConfigured":     "A head that is in use and ready has the applications of its service soon after it has started.",
-	"givesUp":          "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
-	"warningHasCause":  "A warning about a child has a cause: a fault, or an object of somebody else.",
-	"foreignUntouched": "No object of somebody else is changed or deleted.",
-	"requestsBounded":  "The number of requests is bounded by the number of changes.",
-	"eventsBounded":    "The number of events is bounded by the number of changes.",
-	"noPanic":          "Nothing panics, and no part of the operator ends by itself.",
+	"entrypointOnce":     "An entrypoint runs once for each attempt that backoffLimit or the user asked for.",
+	"oneSubmitter":       "A RayJob never has two submitters at a time.",
+	"nothingAfterEnd":    "No entrypoint begins after its RayJob has ended or is gone.",
+	"resultStays":        "The result of a finished RayJob never changes.",
+	"podsWithinSpec":     "A cluster never has more Pods than its spec asks for, but for those that are being replaced.",
+	"trafficIsServed":    "Requests are not led to a cluster without the application while another cluster has it.",
+	"isConfigured":       "A head that is in use and ready has the applications of its service soon after it has started.",
+	"givesUp":            "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
+	"warningHasCause":    "A warning about a child has a cause: a fault, or an object of somebody else.",
+	"foreignUntouched":   "No object of somebody else is changed or deleted.",
+	"requestsBounded":    "The number of requests is bounded by the number of changes.",
+	"eventsBounded":      "The number of events is bounded by the number of changes.",
+	"storeDelaysNothing": "A deletion does not wait longer than the limit for the history store.",
+	"noPanic":            "Nothing panics, and no part of the operator ends by itself.",
 	// Safety and liveness at rest: once faults stop.
-	"ends":        "Every object is at the end that its spec asks for within a bounded time, or says why it cannot be.",
-	"quiet":       "Nothing is written while nothing changes.",
-	"editIsActed": "Every edit is acted upon, and the status tells of which generation.",
-	"nothingLeft": "Nothing of an object that has ended or is gone still runs.",
+	"ends":          "Every object is at the end that its spec asks for within a bounded time, or says why it cannot be.",
+	"quiet":         "Nothing is written while nothing changes.",
+	"editIsActed":   "Every edit is acted upon, and the status tells of which generation.",
+	"historyIsKept": "Each RayJob that has ended has a record, unless the store fails.",
+	"nothingLeft":   "Nothing of an object that has ended or is gone still runs.",
 }
 
 // Violation is an invariant that does not hold.
@@ -64,6 +66,7 @@ type watchdog struct {
 	submitters map[string]*submitter
 	sizes      map[string][]size
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
+	undeleted  map[types.UID]time.Time // since when RayJobs wait for a deletion that is due
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
 	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
 }
@@ -78,7 +81,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, replaced: map[string]bool{}, unrecorded: map[types.UID]bool{},
+		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, unrecorded: map[types.UID]bool{},
 	}
 }
 
@@ -220,6 +223,7 @@ func (d *watchdog) check() {
 	defer d.mu.Unlock()
 	for _, o := range w.store.All(kindRayJob) {
 		d.checkUnsent(o.(*rayv1.RayJob), alive)
+		d.checkHistory(o.(*rayv1.RayJob), alive)
 	}
 }
 

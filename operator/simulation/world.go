@@ -21,7 +21,9 @@ type world struct {
 	store *apiserver.Store
 	op    *operator
 	rays  *rays
-	watch *watchdog
+	// historyStore is that of the history of ended objects.
+	historyStore *historyStore
+	watch        *watchdog
 
 	mu      sync.Mutex // may be taken while the store is locked, and not the other way round
 	streams map[string]*rand.Rand

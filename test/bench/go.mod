@@ -5,7 +5,6 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/prometheus/client_golang v1.24.0 // indirect
 	github.com/spf13/pflag v1.0.10
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
@@ -82,6 +81,7 @@ require (
 	github.com/onsi/ginkgo/v2 v2.28.0 // indirect
 	github.com/onsi/gomega v1.39.1 // indirect
 	github.com/stretchr/testify v1.12.1 // indirect
+	golang.org/x/tools v0.50.0 // indirect
 )
 
 replace github.com/raygate/raygate => ../..

@@ -57,6 +57,8 @@ type Options struct {
 
 	Telemetry telemetry.Options
 
+	// HistoryStore is the URL of the history of ended objects; empty means none.
+	HistoryStore string
 	// EnableConsole serves the web console.
 	EnableConsole bool
 	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
@@ -124,6 +126,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.MaxConnectionAge, "max-connection-age", o.MaxConnectionAge, "How long a gRPC connection and its streams live, so that clients spread over replicas; streams end with a token to resume from. 0 means without end.")
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
 	fs.StringVar(&o.MemoryLimit, "memory-limit", o.MemoryLimit, "Memory that the process may take, as in 512Mi; it bounds what is held for callers and what is kept of objects. Empty means GOMEMLIMIT, else the limit of the container.")
+	fs.StringVar(&o.HistoryStore, "history-store", o.HistoryStore, "Store of the history that the operator writes, with the same URL: logs of jobs are served from it after their clusters are gone. Unset: off.")
 	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")

@@ -30,6 +30,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/history"
+	_ "github.com/raygate/raygate/pkg/history/drivers" // file:// and s3://
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -148,6 +150,11 @@ func (a *app) addServices() (err error) {
 		})
 	}
 	r := service.Resources{Clusters: a.resources[0], Jobs: a.resources[1], Services: a.resources[2], CronJobs: a.resources[3]}
+	if o.HistoryStore != "" {
+		if r.History, err = history.Open(context.Background(), o.HistoryStore, history.Limits{}); err != nil {
+			return err
+		}
+	}
 	for _, server := range a.servers {
 		service.RegisterAll(server, r, a.dashboards, a.tokens)
 	}

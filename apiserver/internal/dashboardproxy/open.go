@@ -187,6 +187,12 @@ func notReady(cluster, why string) error {
 	return rpcstatus.Precondition("CLUSTER_NOT_READY", "RayCluster %s is not ready: %s", cluster, why)
 }
 
+// Allowed returns an error unless the caller has the verb on services/proxy of a head Service, which need not exist any more. An empty
+// name means all Services of the namespace.
+func (p *Proxy) Allowed(ctx context.Context, namespace, headService, verb string) error {
+	return p.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: namespace, Name: headService})
+}
+
 // StillAllowed returns the reason why a caller may no longer use the dashboard. Verdicts may be a few seconds old. If the API server is
 // unreachable, the caller keeps access.
 func (p *Proxy) StillAllowed(ctx context.Context, d *Dashboard) error {

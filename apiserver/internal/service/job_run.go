@@ -31,7 +31,8 @@ import (
 type jobServer struct {
 	raygatev2.UnimplementedJobServiceServer
 	*resource.Resource
-	proxy *dashboardproxy.Proxy
+	proxy   *dashboardproxy.Proxy
+	history History // nil for none
 }
 
 // awaitRecord is the interval of checks whether a followed job has been submitted.
@@ -158,6 +159,9 @@ func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *l
 		return err
 	}
 	d, _, err := s.open(ctx, a, "get")
+	if gone, ok := errors.AsType[*rpcstatus.Error](err); ok && gone.Reason == "CLUSTER_GONE" {
+		return s.pastLog(ctx, a, q, out, err)
+	}
 	if err != nil {
 		return err
 	}

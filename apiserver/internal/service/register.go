@@ -41,13 +41,17 @@ func standardOf(noun string) map[string]method {
 }
 
 // Resources are the kinds that are served.
-type Resources struct{ Clusters, Jobs, Services, CronJobs *resource.Resource }
+type Resources struct {
+	Clusters, Jobs, Services, CronJobs *resource.Resource
+	// History has the logs of clusters that are gone; nil for none.
+	History History
+}
 
 // RegisterAll registers the services of all kinds, and that of submissions, whose pages have tokens.
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
 	r.Jobs.Dependents, r.Services.Dependents, r.CronJobs.Dependents = r.Clusters, r.Clusters, r.Jobs
 	Register(server, r.Clusters, nil)
-	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, proxy: dashboards})
+	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, proxy: dashboards, history: r.History})
 	Register(server, r.Services, nil)
 	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{r.Clusters, dashboards}, tokens: tokens})

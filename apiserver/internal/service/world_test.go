@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"gocloud.dev/blob/memblob"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -41,6 +42,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/pkg/history"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/raysim"
 )
@@ -53,6 +55,7 @@ type world struct {
 	services    raygatev2.ServeServiceClient
 	cronJobs    raygatev2.CronJobServiceClient
 	submissions raygatev2.SubmissionServiceClient
+	past        *history.Store
 
 	mu       sync.Mutex
 	objects  map[string]any    // kind/name -> object
@@ -68,7 +71,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{objects: map[string]any{}, secrets: map[string]string{}, denied: map[string]bool{}}
+	w := &world{objects: map[string]any{}, secrets: map[string]string{}, denied: map[string]bool{}, past: history.New(memblob.OpenBucket(nil), history.Limits{})}
 	var err error
 	if w.ray, err = raysim.New(raysim.Options{Dir: t.TempDir(), Poll: 5 * time.Millisecond}); err != nil {
 		t.Fatal(err)
@@ -101,7 +104,7 @@ func newWorld(t *testing.T) *world {
 	tokens := store.NewTokens(nil, nil)
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
 		service.RegisterAll(s, service.Resources{
-			Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs),
+			Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs), History: w.past,
 		}, proxy, tokens)
 	}
 	conn := connect(t, server)

@@ -131,6 +131,7 @@ egress:
 {{- if .Values.rbac.tokenAuth }}{{ $sets = append $sets "token-auth" }}{{ end }}
 {{- if .Values.rbac.routes }}{{ $sets = append $sets "routes" }}{{ end }}
 {{- if .Values.useKubernetesProxy }}{{ $sets = append $sets "kubernetes-proxy" }}{{ end }}
+{{- if .Values.history.url }}{{ $sets = append $sets "history" }}{{ end }}
 {{- if .Values.deviceAdmission.enabled }}{{ $sets = append $sets "device-admission" }}{{ end }}
 {{- if include "raygate.gate" (dict "root" . "gate" "RayClusterMTLS") }}{{ $sets = append $sets "mtls" }}{{ end }}
 {{- if include "raygate.gate" (dict "root" . "gate" "KubernetesWAS") }}{{ $sets = append $sets "workload-aware-scheduling" }}{{ end }}

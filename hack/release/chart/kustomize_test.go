@@ -191,8 +191,8 @@ func TestSameAsKustomize(t *testing.T) {
 		},
 		"optional rights": { // the chart gives them with the flags that need them
 			overlay: "operator/config/default", only: rights,
-			components: []string{"../components/routes", "../components/mtls", "../components/volcano", "../components/workload-aware-scheduling", "../components/kubernetes-proxy"},
-			values: `{rbac: {routes: true}, batchScheduler: {name: volcano}, useKubernetesProxy: true,
+			components: []string{"../components/routes", "../components/mtls", "../components/volcano", "../components/workload-aware-scheduling", "../components/kubernetes-proxy", "../components/history"},
+			values: `{rbac: {routes: true}, batchScheduler: {name: volcano}, useKubernetesProxy: true, history: {url: "s3://b?region=r"},
 				featureGates: [{name: RayClusterMTLS, enabled: true}, {name: KubernetesWAS, enabled: true}]}`,
 		},
 		"scheduler-plugins": {

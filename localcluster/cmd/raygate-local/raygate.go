@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/raygate/raygate/localcluster/internal/controlplane"
@@ -27,6 +28,7 @@ func (r *runner) installCRDs(ctx context.Context) error {
 func (r *runner) startRaygate(ctx context.Context) error {
 	local := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", r.ports[name]) }
 	r.out.printf("starting the operator and the gateway")
+	past := (&url.URL{Scheme: "file", Path: r.paths.history()}).String()
 	// They need the longest grace period, because they finish requests and reconciles.
 	const grace = 4 * time.Second
 	operator, err := r.group.Start(proc.Spec{
@@ -38,6 +40,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--leader-elect=false",
 			"--use-kubernetes-proxy", // the API server reaches Pods; programs on this machine do not
 			"--feature-gates=RayCronJob=true",
+			"--history-store=" + past,
 		},
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {
@@ -55,6 +58,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--http-address="+local(portGatewayHTTP),
 			"--metrics-address="+local(portGatewayMetrics),
 			"--use-kubernetes-proxy",
+			"--history-store="+past,
 		),
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {

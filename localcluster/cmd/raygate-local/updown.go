@@ -220,7 +220,7 @@ func awaitEnd(ctx context.Context, p paths, pid int) error {
 
 // owned lists what a run creates in its folder. reset removes only these, and then the folder if it is empty: --dir may name a
 // folder with other files.
-var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "nodes", "egress.yaml", "egress.sock", "login"}
+var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "nodes", "history", "egress.yaml", "egress.sock", "login"}
 
 func reset(ctx context.Context, dir string) error {
 	if err := down(ctx, dir); err != nil {

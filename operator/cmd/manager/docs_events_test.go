@@ -9,7 +9,7 @@ import (
 )
 
 // eventReason is how reasons of events, and nothing else that stands in quotation marks, begin.
-var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven|RayServiceInitializing|Rollback)[A-Z][A-Za-z]*)"`)
+var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven|History|RayServiceInitializing|Rollback)[A-Z][A-Za-z]*)"`)
 
 // manyKinds are reasons that are put together from an operation and a kind. The tables have one row for all or some of them.
 var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy|PVC|RayCluster|RayJobSubmitter|Gateway|HTTPRoute)$`)

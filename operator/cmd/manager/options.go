@@ -83,6 +83,8 @@ type Options struct {
 	Webhook  WebhookOptions
 	// Devices configures the support for shared accelerators.
 	Devices DeviceOptions
+	// History configures the history of ended objects.
+	History HistoryOptions
 	// RedisCleanup removes the metadata of deleted clusters from Redis.
 	RedisCleanup bool
 	// IngressOnOpenShift creates an Ingress even if Routes are served.
@@ -136,6 +138,7 @@ func NewOptions() *Options {
 		Gates:                  features.New(),
 		Webhook:                newWebhookOptions(),
 		Devices:                DeviceOptions{Quota: true, QuotaConsistency: relaxed, ExplicitZeroGPU: true},
+		History:                newHistoryOptions(),
 		fromFile:               map[string]string{},
 		gates:                  map[string]bool{},
 	}
@@ -181,6 +184,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	o.Webhook.addFlags(fs, &o.Webhooks)
 	o.Devices.addFlags(fs)
 	o.Shard.addFlags(fs)
+	o.History.addFlags(fs)
 	o.Logs.addFlags(fs)
 	o.Telemetry.AddFlags(fs, "How many of a million reconciles are traced.")
 }
@@ -283,6 +287,7 @@ func (o *Options) Validate() error {
 	}
 	o.validateNamespaces(refuse)
 	o.Shard.validate(refuse)
+	o.History.validate(refuse)
 	o.validateScheduler(refuse)
 	if o.Webhooks {
 		errs = append(errs, o.Webhook.validate()...)

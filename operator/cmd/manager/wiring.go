@@ -28,6 +28,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/controller/mtls"
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
 	"github.com/raygate/raygate/operator/internal/features"
@@ -109,14 +110,18 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
+	past, err := addHistory(ctx, mgr, o)
+	if err != nil {
+		return err
+	}
 	for _, part := range []struct {
 		name string
 		add  func() error
 	}{
-		{"the RayCluster controller", func() error { return addRayCluster(ctx, mgr, o, kinds) }},
+		{"the RayCluster controller", func() error { return addRayCluster(ctx, mgr, o, inCommon{kinds, past}) }},
 		{"the mTLS controller", func() error { return addMTLS(mgr, o, kinds) }},
-		{"the RayJob controller", func() error { return addRayJob(ctx, mgr, o, kinds) }},
-		{"the RayService controller", func() error { return addRayService(ctx, mgr, o, kinds) }},
+		{"the RayJob controller", func() error { return addRayJob(ctx, mgr, o, inCommon{kinds, past}) }},
+		{"the RayService controller", func() error { return addRayService(ctx, mgr, o, inCommon{kinds, past}) }},
 		{"the RayCronJob controller", func() error { return addRayCronJob(mgr, o) }},
 		{"the counters of accelerators", func() error { return addAccelerators(mgr, o) }},
 		{"the registry of device families", func() error { return addDeviceRegistry(ctx, mgr, o) }},
@@ -189,7 +194,13 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
+// inCommon is what the controllers share.
+type inCommon struct {
+	kinds *served.Kinds
+	past  *archive.Archive // nil without a history
+}
+
+func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, with inCommon) error {
 	var collector *metrics.RayCluster
 	if o.Metrics {
 		collector = metrics.NewRayCluster(mgr.GetClient())
@@ -202,7 +213,7 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *ser
 	c := rayClusterSettings(o)
 	c.Client, c.Live = mgr.GetClient(), mgr.GetAPIReader()
 	c.Recorder, c.Clock = mgr.GetEventRecorder(eventSource), clock.RealClock{}
-	c.Metrics, c.APIs = collector, kinds
+	c.Metrics, c.APIs, c.Archive = collector, with.kinds, with.past
 	return raycluster.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }
 

@@ -21,14 +21,13 @@ import (
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/headpod"
 )
 
 // addRayJob sets up the controller of RayJobs.
-func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
+func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, with inCommon) error {
 	c := rayJobSettings(o)
-	c.Client, c.Live, c.APIs = mgr.GetClient(), mgr.GetAPIReader(), kinds
+	c.Client, c.Live, c.APIs, c.Archive = mgr.GetClient(), mgr.GetAPIReader(), with.kinds, with.past
 	c.Recorder, c.Clock = mgr.GetEventRecorder(rayjob.EventSource), clock.RealClock{}
 	var err error
 	if c.Connect, err = connect(o, mgr.GetClient()); err != nil {
@@ -46,6 +45,7 @@ func addRayJob(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.
 func rayJobSettings(o *Options) rayjob.Config {
 	limits := jobplan.DefaultLimits()
 	limits.Transition, limits.StatusCheck = o.RayJob.TransitionGrace, o.RayJob.StatusCheckTimeout
+	limits.History = o.History.Wait
 	limits.SubmitterFinished = o.RayJob.SubmitterFinishedTimeout
 	return rayjob.Config{
 		Validation:             validationOptions(o),

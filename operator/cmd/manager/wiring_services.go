@@ -13,15 +13,14 @@ import (
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/headpod"
 )
 
 // addRayService sets up the controller of RayServices.
-func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
+func addRayService(ctx context.Context, mgr ctrl.Manager, o *Options, with inCommon) error {
 	c := rayServiceSettings(o)
-	c.Client, c.Live, c.APIs = mgr.GetClient(), mgr.GetAPIReader(), kinds
+	c.Client, c.Live, c.APIs, c.Archive = mgr.GetClient(), mgr.GetAPIReader(), with.kinds, with.past
 	c.Recorder, c.Clock = mgr.GetEventRecorder(rayservice.EventSource), clock.RealClock{}
 	var err error
 	if c.Connect, err = connect(o, mgr.GetClient()); err != nil {

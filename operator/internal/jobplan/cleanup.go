@@ -26,27 +26,36 @@ func cleanUp(s *step) {
 	if s.status.EndTime == nil { // set by hand, or the operator was killed: the end is now
 		s.status.EndTime = s.now()
 	}
-	worst, due := rayv1.DeleteNone, false
+	if s.in.History.missing() && s.began() {
+		s.act(KeepHistory) // also if no deletion waits for it any more
+	}
+	switch s.dueDeletion() {
+	case rayv1.DeleteWorkers:
+		s.act(SuspendWorkers)
+	case rayv1.DeleteCluster:
+		if historyAwaited(s) && s.began() {
+			s.lookAfter(s.in.History.Since, s.in.Limits.History)
+			return
+		}
+		s.act(DeleteCluster)
+	case rayv1.DeleteSelf:
+		s.act(DeleteJob)
+	}
+}
+
+// dueDeletion returns the most extensive deletion that is due, or DeleteNone. It schedules a reconcile for the others.
+func (s *step) dueDeletion() rayv1.DeletionPolicyType {
+	worst := rayv1.DeleteNone
 	for _, d := range s.deletions() {
 		at := s.status.EndTime.Add(time.Duration(d.ttl) * time.Second)
 		switch {
 		case !s.passed(at):
 			s.lookAt(at.Add(margin))
 		case !s.achieved(d.policy) && severity[d.policy] > severity[worst]:
-			worst, due = d.policy, true
+			worst = d.policy
 		}
 	}
-	if !due {
-		return
-	}
-	switch worst {
-	case rayv1.DeleteWorkers:
-		s.act(SuspendWorkers)
-	case rayv1.DeleteCluster:
-		s.act(DeleteCluster)
-	case rayv1.DeleteSelf:
-		s.act(DeleteJob)
-	}
+	return worst
 }
 
 // deletions returns those for the outcome. The cluster of a clusterSelector is never deleted.

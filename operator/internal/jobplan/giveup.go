@@ -161,5 +161,8 @@ func Finalize(in Input) Plan {
 		s.act(Stop)
 		s.lookAt(in.Now.Add(2 * settling)) // the result triggers an earlier reconcile
 	}
+	if len(s.plan.Actions) == 0 && s.began() && historyAwaited(s) {
+		keepHistory(s)
+	}
 	return s.plan
 }

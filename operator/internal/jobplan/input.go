@@ -25,6 +25,8 @@ type Input struct {
 	Ray       Ray
 	// Submit is the submission in HTTPMode, and Stop the request to stop the Ray job of this attempt.
 	Submit, Stop Command
+	// History is the record of the attempt.
+	History History
 
 	Limits Limits
 	// DeleteJob deletes the RayJob where shutdownAfterJobFinishes would delete its cluster: DELETE_RAYJOB_CR_AFTER_JOB_FINISHES.
@@ -121,6 +123,8 @@ type Limits struct {
 	// Retry is the minimum time between the starts of the first and the second attempt. It doubles with each further attempt, up to
 	// MaxRetry.
 	Retry, MaxRetry time.Duration
+	// History is how long a deletion waits for the record of an attempt.
+	History time.Duration
 }
 
 // DefaultLimits returns those of KubeRay 1.7, except two. KubeRay has no delay between attempts. Its SubmitterFinished is 30
@@ -128,6 +132,6 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Transition: 300 * time.Second, StatusCheck: 300 * time.Second,
-		Retry: 2 * time.Second, MaxRetry: 5 * time.Minute,
+		Retry: 2 * time.Second, MaxRetry: 5 * time.Minute, History: time.Minute,
 	}
 }

@@ -42,6 +42,8 @@ const (
 	DeleteJob Action = "DeleteJob"
 	// Release cleans up in the batch scheduler. Its failure does not block a terminal state.
 	Release Action = "Release"
+	// KeepHistory stores the record of the attempt, and again after a failure.
+	KeepHistory Action = "KeepHistory"
 )
 
 // Plan is the result of a decision.

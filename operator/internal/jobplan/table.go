@@ -76,6 +76,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	},
 	suspending: {
 		{"JobToStop", suspending, toStopFirst, stopFirst},
+		{"HistoryAwaited", suspending, historyAwaited, keepHistory},
 		{"ChildrenLeft", suspending, childrenLeft, deleteChildren},
 		{"Suspended", suspended, always, endAttempt},
 	},
@@ -85,6 +86,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	},
 	retrying: {
 		{"JobToStop", retrying, toStopFirst, stopFirst},
+		{"HistoryAwaited", retrying, historyAwaited, keepHistory},
 		{"ChildrenLeft", retrying, childrenLeft, deleteChildren},
 		{"Pause", retrying, tooSoon, pause},
 		{"Retry", newJob, always, endAttempt},

@@ -23,6 +23,9 @@
 {{- if $v.useKubernetesProxy }}
 - --use-kubernetes-proxy
 {{- end }}
+{{- with $v.history.url }}
+- {{ printf "--history-store=%s" . | quote }}
+{{- end }}
 {{- if not $v.leaderElectionEnabled }}
 - --leader-elect=false
 {{- end }}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
@@ -47,6 +48,8 @@ type Config struct {
 	Clock    clock.PassiveClock
 	// Metrics counts events and violations; nil disables it.
 	Metrics *metrics.RayCluster
+	// Archive stores the history of deleted objects; nil for none.
+	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
 	// Random is the source of tokens; nil means crypto/rand.

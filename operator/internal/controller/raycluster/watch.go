@@ -118,6 +118,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		}
 		b = b.Watches(kind, ofChildren.Handle(), opts...)
 	}
+	if r.config.Archive != nil {
+		b = b.Watches(&rayv1.RayCluster{}, r.config.Archive.Deleted())
+	}
 	c, err := b.Build(reconcile.Traced("raycluster", r))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -45,6 +46,8 @@ type Config struct {
 	Connect dashboards.Connect
 	// Metrics counts events and violations; nil disables it.
 	Metrics *metrics.RayJob
+	// Archive stores the history of attempts; nil for none.
+	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
 	// Jitter returns a number in [0,1) by which intervals of requests to dashboards vary. Nil means a random one.
@@ -78,6 +81,7 @@ type Reconciler struct {
 	children *children.Writer
 	said     *report.Once
 	known    *sightings
+	over     sightings // since when attempts are over: they outlive what the tracker knows
 	tracker  *tracker
 	waker    owned.Waker
 	keeper   *keeper.Keeper // of the objects of the batch scheduler
@@ -105,7 +109,7 @@ func New(c Config) *Reconciler {
 		poller: poll.New[target, answer](poll.Options{Clock: c.Clock, Random: c.Jitter}), dashboards: dashboards.New(c.Connect, c.Live, c.Clock), questions: newQuestions(c.Clock), known: r.known,
 		interval: c.PollInterval, wake: r.waker.Wake,
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.keeper.Forget, r.tracker.forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.said.Forget, r.keeper.Forget, r.tracker.forget, r.over.Forget, c.Archive.Forget)
 	r.steps, r.actions = r.list(), r.do()
 	return r
 }
@@ -116,6 +120,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 		{Name: "cluster", Run: r.observeCluster},
 		{Name: "dashboard", Run: r.observeRay},
 		{Name: "submitter", Run: r.observeSubmitter},
+		{Name: "history", Run: r.observeHistory},
 		{Name: "finalize", Run: r.finalize}, // an invalid object must still be deletable
 		{Name: "validate", Run: r.validate},
 		{Name: "plan", Run: r.plan},

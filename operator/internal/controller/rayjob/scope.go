@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/poll"
@@ -29,6 +30,8 @@ type scope struct {
 	target *target
 	// answer is the last answer of the dashboard. Set by observeRay.
 	answer poll.Answer[answer]
+	// history is what became of the record of the attempt. Set by observeHistory.
+	history archive.Outcome
 	// plan is the decision. Set by plan.
 	plan jobplan.Plan
 	// held means that an action was not completed, so the next state is not entered. Set by hold.

@@ -44,6 +44,7 @@ func (r *Reconciler) do() map[jobplan.Action]action {
 		jobplan.KillSubmitter:     r.killSubmitter,
 		jobplan.SuspendWorkers:    r.suspendWorkers,
 		jobplan.DeleteJob:         r.deleteJob,
+		jobplan.KeepHistory:       r.keepHistory,
 	}
 }
 

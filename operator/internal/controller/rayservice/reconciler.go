@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/children"
@@ -40,6 +41,8 @@ type Config struct {
 	// Connect connects to dashboards, and Probe to the proxies of Ray Serve.
 	Connect dashboards.Connect
 	Probe   dashboards.Probe
+	// Archive stores the history of deleted objects; nil for none.
+	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
 	// Jitter returns a number in [0,1) by which intervals of requests to dashboards vary. Nil means a random one.

@@ -75,7 +75,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	children := owned.Handler{
 		Kind: kind, Gone: r.children.Gone, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 },
 	}
-	c, err := ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("rayservice").
 		For(&rayv1.RayService{}, builder.WithPredicates(ours, owned.SpecChanged())).
 		Watches(&rayv1.RayCluster{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
@@ -84,8 +84,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(predicate.Funcs{UpdateFunc: podChanged})).
 		Watches(&discoveryv1.EndpointSlice{}, handler.EnqueueRequestsFromMapFunc(r.ofSlice)).
 		WatchesRawSource(r.waker.Source()).
-		WithOptions(reconcile.Limited(o)).
-		Build(reconcile.Traced("rayservice", r))
+		WithOptions(reconcile.Limited(o))
+	if r.config.Archive != nil {
+		b = b.Watches(&rayv1.RayService{}, r.config.Archive.Deleted())
+	}
+	c, err := b.Build(reconcile.Traced("rayservice", r))
 	if err != nil {
 		return err
 	}

@@ -230,6 +230,14 @@
   - get
   - update
 {{- end }}
+{{- define "raygate.rules.history" -}}
+- apiGroups:
+  - ""
+  resources:
+  - events
+  verbs:
+  - list
+{{- end }}
 {{- define "raygate.rules.kubernetes-proxy" -}}
 - apiGroups:
   - ""

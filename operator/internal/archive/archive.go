@@ -1,0 +1,171 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/poll"
+	"github.com/raygate/raygate/pkg/history"
+)
+
+// Store is the part of history.Store that writes.
+type Store interface {
+	// Has reports whether a record exists.
+	Has(ctx context.Context, k history.Key) (bool, error)
+	// Put writes a record and its log, and reports whether it was new.
+	Put(ctx context.Context, r *history.Record, log io.Reader) (bool, error)
+}
+
+// Config configures an Archive. All fields but the last three are required.
+type Config struct {
+	Store Store
+	// Cache has the Pods, and Live the events.
+	Cache, Live client.Reader
+	Clock       clock.WithDelayedExecution
+	Dashboards  *dashboards.Dashboards
+	// Timeout limits the work on one record, of which the dashboard gets half. 0 means a minute.
+	Timeout time.Duration
+	// InFlight is how many records are written at once, which bounds the memory. 0 means 8.
+	InFlight int
+}
+
+// Archive writes records in the background. It is safe for concurrent use. A nil Archive stores nothing.
+type Archive struct {
+	config Config
+	poller *poll.Poller[run, struct{}]
+	events *eventLists
+	known  byowner.Map[string, int] // failures in a row by run
+}
+
+// run is what a record is about.
+type run struct {
+	object types.UID
+	run    string
+}
+
+// New returns an Archive that works until its Start returns.
+func New(c Config) *Archive {
+	if c.Timeout <= 0 {
+		c.Timeout = time.Minute
+	}
+	if c.InFlight <= 0 {
+		c.InFlight = 8
+	}
+	return &Archive{
+		config: c, events: newEventLists(c.Live, c.Clock),
+		poller: poll.New[run, struct{}](poll.Options{Clock: c.Clock, MaxInFlight: c.InFlight}),
+	}
+}
+
+// Start waits for the end of the context, ends all work and waits for it.
+func (a *Archive) Start(ctx context.Context) error { return a.poller.Start(ctx) }
+
+// Outcome is what became of a record.
+type Outcome struct {
+	// Done means that the record is stored. Lost then describes what it lacks; empty if it is complete.
+	Done bool
+	Lost string
+	// Failure is why the last attempt to store it failed; empty if there was none.
+	Failure string
+	// Retry is the time until the next attempt; 0 while one runs.
+	Retry time.Duration
+}
+
+// incomplete is the error of a record that is stored and lacks something.
+type incomplete struct{ lost string }
+
+// Error implements error.
+func (e *incomplete) Error() string { return e.lost }
+
+// Outcome returns what became of the record of a key.
+func (a *Archive) Outcome(k history.Key) Outcome {
+	id := runOf(k)
+	o, asked := a.poller.Outcome(id, command)
+	failures, _ := a.known.Get(id.object, id.run)
+	var lacks *incomplete
+	switch {
+	case !asked || !o.Done:
+		return Outcome{}
+	case o.Err == nil:
+		return Outcome{Done: true}
+	case errors.As(o.Err, &lacks):
+		return Outcome{Done: true, Lost: lacks.lost}
+	default:
+		due := o.DoneAt.Add(pause(failures))
+		return Outcome{Failure: o.Err.Error(), Retry: max(due.Sub(a.config.Clock.Now()), time.Millisecond)}
+	}
+}
+
+const (
+	command = "put"
+	// firstPause and lastPause are the pauses after failures.
+	firstPause = 3 * time.Second
+	lastPause  = 5 * time.Minute
+)
+
+func pause(failures int) time.Duration {
+	return min(firstPause<<min(max(failures-1, 0), 10), lastPause)
+}
+
+func runOf(k history.Key) run { return run{types.UID(k.UID), k.Run()} }
+
+// Keep begins to store the record of a subject, unless that has begun or is done. After a failure it begins again once Retry has
+// passed. wake is called when the outcome is known.
+func (a *Archive) Keep(s Subject, wake func()) {
+	id := runOf(s.Key)
+	failures, _ := a.known.Get(id.object, id.run)
+	a.known.Set(id.object, id.run, failures)
+	if o := a.Outcome(s.Key); o.Failure != "" && o.Retry <= time.Millisecond {
+		a.poller.Forget(id, command)
+	}
+	a.poller.Do(id, command, poll.Command{Timeout: a.config.Timeout, Wake: wake, Run: func(ctx context.Context) error {
+		err := a.put(ctx, s)
+		if lacks := (&incomplete{}); err == nil || errors.As(err, &lacks) {
+			failures = -1
+		}
+		a.known.Set(id.object, id.run, failures+1)
+		return err
+	}})
+}
+
+// Forget drops what is known about an object. A nil Archive knows nothing.
+func (a *Archive) Forget(object types.UID) {
+	if a == nil {
+		return
+	}
+	for r := range a.known.All(object) {
+		a.poller.Forget(run{object, r}, command)
+	}
+	a.known.Forget(object)
+}
+
+// put gathers and writes the record.
+func (a *Archive) put(ctx context.Context, s Subject) error {
+	if there, err := a.config.Store.Has(ctx, s.Key); err != nil || there {
+		return err
+	}
+	r, err := a.gather(ctx, s)
+	if err != nil {
+		return err
+	}
+	log := a.log(ctx, s, r)
+	if log != nil {
+		defer func() { _ = log.Close() }()
+		_, err = a.config.Store.Put(ctx, r, log)
+	} else {
+		_, err = a.config.Store.Put(ctx, r, nil)
+	}
+	if err == nil && len(r.Lost) > 0 {
+		err = &incomplete{strings.Join(r.Lost, "; ")}
+	}
+	return err
+}

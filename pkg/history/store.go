@@ -1,0 +1,278 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+	"golang.org/x/sync/errgroup"
+)
+
+// ErrNotFound means that there is no such record, or that it has no log.
+var ErrNotFound = errors.New("not found in the history")
+
+// Store reads and writes records. It is safe for concurrent use.
+type Store struct {
+	bucket *blob.Bucket
+	limits Limits
+}
+
+// Open opens the store at a URL: file:///FOLDER, which is created if necessary, s3://BUCKET?region=REGION, or another scheme that
+// the program was built with. Errors do not contain the URL's parameters.
+func Open(ctx context.Context, address string, l Limits) (*Store, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" {
+		return nil, errors.New("opening the history store: the URL must have the form file:///FOLDER or s3://BUCKET?region=REGION")
+	}
+	if u.User != nil {
+		return nil, errors.New("opening the history store: the URL must not contain credentials; the process takes them from its environment")
+	}
+	if u.Scheme == "file" {
+		q := u.Query()
+		for name, value := range map[string]string{"create_dir": "true", "no_tmp_dir": "true", "metadata": "skip"} {
+			if !q.Has(name) {
+				q.Set(name, value)
+			}
+		}
+		u.RawQuery = q.Encode()
+	}
+	if mux := blob.DefaultURLMux(); !mux.ValidBucketScheme(u.Scheme) {
+		return nil, fmt.Errorf("opening the history store: unknown scheme %q: want one of %s", u.Scheme, strings.Join(mux.BucketSchemes(), ", "))
+	}
+	bucket, err := blob.OpenBucket(ctx, u.String())
+	if err != nil {
+		why := strings.ReplaceAll(err.Error(), cmp.Or(u.RawQuery, u.String()), "...")
+		return nil, fmt.Errorf("opening the history store %s://%s: %s", u.Scheme, filepath.Join(u.Host, u.Path), why)
+	}
+	return New(bucket, l), nil
+}
+
+// New returns a store in a bucket, which Close closes.
+func New(b *blob.Bucket, l Limits) *Store { return &Store{b, l.orDefault()} }
+
+// Close closes the bucket.
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// Has reports whether the record exists.
+func (s *Store) Has(ctx context.Context, k Key) (bool, error) {
+	if err := k.valid(); err != nil {
+		return false, err
+	}
+	ok, err := s.bucket.Exists(ctx, k.folder()+recordName)
+	return ok, failed("looking for a record", err)
+}
+
+const (
+	recordName = "record.json"
+	logName    = "log"
+)
+
+// Put writes a record with its log, and reports whether it was new. A nil log means that there is none. If the log ends with an
+// error, the record has the part before the error, and Lost says so. It changes the fields of r that describe the log and what is
+// lost. The record is complete when Put returns without an error, and does not exist otherwise.
+func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool, err error) {
+	if err := r.valid(); err != nil {
+		return false, err
+	}
+	if there, err := s.Has(ctx, r.Key); err != nil || there {
+		return false, err
+	}
+	if log != nil {
+		if err := s.putLog(ctx, r, log); err != nil {
+			return false, err
+		}
+	}
+	text, err := s.limits.fit(r)
+	if err != nil {
+		return false, fmt.Errorf("encoding a record: %w", err)
+	}
+	summary, err := json.Marshal(&r.Summary)
+	if err != nil {
+		return false, fmt.Errorf("encoding a summary: %w", err)
+	}
+	size := r.LogBytes + int64(len(text)) + int64(len(summary))
+	if err := s.write(ctx, r.entry(size).key(), summary); err != nil {
+		return false, failed("writing the index", err)
+	}
+	err = s.write(ctx, r.folder()+recordName, text)
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		return false, nil // another process was faster
+	}
+	return err == nil, failed("writing a record", err)
+}
+
+// write writes an object that does not exist yet, or the same one again.
+func (s *Store) write(ctx context.Context, key string, text []byte) error {
+	err := s.bucket.WriteAll(ctx, key, text, &blob.WriterOptions{ContentType: "application/json", IfNotExist: true, MaxConcurrency: 1})
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition && key[:len(index)] == index {
+		return nil
+	}
+	return err
+}
+
+// failed wraps an error of the bucket; nil for nil.
+func failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s in the history store: %w", doing, err)
+}
+
+// Get returns the record.
+func (s *Store) Get(ctx context.Context, k Key) (*Record, error) {
+	if err := k.valid(); err != nil {
+		return nil, err
+	}
+	r := &Record{}
+	return r, s.read(ctx, k.folder()+recordName, r)
+}
+
+// read decodes an object, of which it reads no more than a record can have.
+func (s *Store) read(ctx context.Context, key string, into any) error {
+	in, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return notFound("reading", err)
+	}
+	defer func() { _ = in.Close() }()
+	if in.Size() > maxRead {
+		return fmt.Errorf("reading from the history store: an object of %d bytes is too large", in.Size())
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxRead))
+	if err != nil {
+		return failed("reading", err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("reading from the history store: %w", err)
+	}
+	return nil
+}
+
+// maxRead is the largest record that is read, whatever the limit was when it was written.
+const maxRead = 64 << 20
+
+func notFound(doing string, err error) error {
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return ErrNotFound
+	}
+	return failed(doing, err)
+}
+
+// OfName returns the keys of all records of objects of a name, from the oldest to the newest. With a UID it returns those of that
+// object. Only the parts of the key that Get needs are set.
+func (s *Store) OfName(ctx context.Context, k Key) ([]Key, error) {
+	probe := k
+	probe.UID = cmp.Or(probe.UID, "any")
+	if err := probe.valid(); err != nil {
+		return nil, err
+	}
+	var keys []Key
+	it := s.bucket.List(&blob.ListOptions{Prefix: ofName(k.Namespace, k.Kind, k.Name)})
+	for len(keys) < maxOfName {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, failed("listing", err)
+		}
+		if found, ok := parseFolder(o.Key, k); ok {
+			keys = append(keys, found)
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b Key) int { return cmp.Compare(a.folder(), b.folder()) })
+	return keys, nil
+}
+
+// maxOfName is how many records of one name are looked at.
+const maxOfName = 10_000
+
+// Find returns the newest record of a name, with the given attempt unless that is 0, and the given UID unless that is empty.
+func (s *Store) Find(ctx context.Context, k Key) (*Record, error) {
+	keys, err := s.OfName(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range slices.Backward(keys) {
+		if k.Attempt != 0 && found.Attempt != k.Attempt {
+			continue
+		}
+		r, err := s.Get(ctx, found)
+		if !errors.Is(err, ErrNotFound) { // deleted since it was listed
+			return r, err
+		}
+	}
+	return nil, ErrNotFound
+}
+
+// Page is a part of a listing.
+type Page struct {
+	Items []Summary
+	// Next continues the listing; empty at its end.
+	Next string
+}
+
+// pageReads is how many summaries are read at once.
+const pageReads = 8
+
+// List returns a page of the records of a namespace, from the newest to the oldest, of one kind unless that is empty. size is the
+// most index entries that the page takes, so that it may have fewer items, or none, and yet a next page.
+func (s *Store) List(ctx context.Context, namespace, kind, from string, size int) (Page, error) {
+	if !plain(namespace) || kind != "" && !plain(kind) {
+		return Page{}, ErrInvalidKey
+	}
+	token := blob.FirstPageToken
+	if from != "" {
+		token = []byte(from)
+	}
+	found, next, err := s.bucket.ListPage(ctx, token, size, &blob.ListOptions{Prefix: index + namespace + "/"})
+	if err != nil {
+		return Page{}, failed("listing", err)
+	}
+	keys := make([]string, 0, len(found))
+	for _, o := range found {
+		if e, ok := parseEntry(o.Key); ok && (kind == "" || e.kind == kind) {
+			keys = append(keys, o.Key)
+		}
+	}
+	items, err := s.summaries(ctx, keys)
+	return Page{Items: items, Next: string(next)}, err
+}
+
+// summaries reads index entries, and leaves out those that were deleted since they were listed.
+func (s *Store) summaries(ctx context.Context, keys []string) ([]Summary, error) {
+	items := make([]*Summary, len(keys))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(pageReads)
+	for i, key := range keys {
+		group.Go(func() error {
+			item := &Summary{}
+			err := s.read(ctx, key, item)
+			if err == nil {
+				items[i] = item
+			}
+			if errors.Is(err, ErrNotFound) {
+				err = nil
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var list []Summary
+	for _, item := range items {
+		if item != nil {
+			list = append(list, *item)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,89 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// Retention limits what is kept of each namespace. Zero means no limit.
+type Retention struct {
+	// Age is how long a record is kept after its end.
+	Age time.Duration
+	// Size is the most bytes of all records of a namespace.
+	Size int64
+}
+
+// Swept is the result of a Sweep.
+type Swept struct {
+	// Kept and Deleted count records, and Bytes are those of the kept ones.
+	Kept, Deleted int
+	Bytes         int64
+}
+
+// Namespaces returns the namespaces that have records.
+func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
+	var list []string
+	it := s.bucket.List(&blob.ListOptions{Prefix: index, Delimiter: "/"})
+	for {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			slices.Sort(list)
+			return list, nil
+		}
+		if err != nil {
+			return nil, failed("listing namespaces", err)
+		}
+		if o.IsDir {
+			list = append(list, strings.TrimSuffix(strings.TrimPrefix(o.Key, index), "/"))
+		}
+	}
+}
+
+// Sweep deletes the records of a namespace that retention does not keep. The newest record is kept whatever its size.
+func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Retention) (swept Swept, err error) {
+	if !plain(namespace) {
+		return swept, ErrInvalidKey
+	}
+	it := s.bucket.List(&blob.ListOptions{Prefix: index + namespace + "/"})
+	for {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return swept, nil
+		}
+		if err != nil {
+			return swept, failed("listing", err)
+		}
+		e, ok := parseEntry(o.Key)
+		if !ok {
+			continue
+		}
+		old := r.Age > 0 && now.Sub(time.UnixMilli(e.time)) > r.Age
+		full := r.Size > 0 && swept.Kept > 0 && swept.Bytes+e.size > r.Size
+		if !old && !full {
+			swept.Kept++
+			swept.Bytes += e.size
+			continue
+		}
+		if err := s.remove(ctx, e); err != nil {
+			return swept, err
+		}
+		swept.Deleted++
+	}
+}
+
+// remove deletes a record, the summary last.
+func (s *Store) remove(ctx context.Context, e entry) error {
+	for _, key := range []string{e.folder() + recordName, e.folder() + logName, e.key()} {
+		if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return failed("deleting", err)
+		}
+	}
+	return nil
+}
