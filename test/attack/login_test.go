@@ -149,9 +149,9 @@ func TestLogin(t *testing.T) {
 	})
 	t.Run("dashboard", func(t *testing.T) {
 		_, address := podaddress.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page of ada")) }))
-		newHead(t, teamA, "own", "", address)
+		newHead(t, teamA, "shown", "", address)
 		var ticket struct{ Path string }
-		got := ada.wants(http.StatusOK, "same-origin", "POST", clustersOfA+"/own/dashboard:ticket", "")
+		got := ada.wants(http.StatusOK, "same-origin", "POST", clustersOfA+"/shown/dashboard:ticket", "")
 		must(t, json.Unmarshal([]byte(got.body), &ticket))
 		if got := ada.wants(http.StatusOK, "none", "GET", ticket.Path, ""); !strings.Contains(got.body, "page of ada") {
 			t.Errorf("the page: %s", got.body)

@@ -131,7 +131,7 @@ func newGateway(name, kubeconfig string, args ...string) (*gateway, error) {
 		hosts := filepath.Join(stage.dir, "hosts")
 		text := "127.0.0.1 localhost" + names(teamA, "evil") + "\n"
 		if address, ok := podaddress.Find(); ok { // what is honest would work by DNS, too
-			text += address.String() + names(teamA, "own") + names(teamA, "hostile") + names(teamB, "other") + names(teamB, "watched") + "\n"
+			text += address.String() + names(teamA, "own") + names(teamA, "shown") + names(teamA, "hostile") + names(teamB, "other") + names(teamB, "watched") + "\n"
 		}
 		if err := os.WriteFile(hosts, []byte(text), 0o600); err != nil {
 			return nil, err
