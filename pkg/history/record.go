@@ -15,7 +15,7 @@ type Key struct {
 	Created time.Time `json:"created"`
 	// Attempt is the number of the attempt of a RayJob, from 1; 0 for other kinds.
 	Attempt int `json:"attempt,omitempty"`
-	// Started is the start of the attempt. It tells apart two runs of one attempt, such as before and after a suspension. Zero for
+	// Started is the start of the attempt. It distinguishes two runs of one attempt, such as before and after a suspension. Zero for
 	// other kinds, and for a RayJob that never started.
 	Started time.Time `json:"started,omitzero"`
 }

@@ -63,7 +63,7 @@ func (s *jobServer) pastLog(ctx context.Context, a attempt, q logQuery, out *log
 // onlyWriter keeps the reader from writing pieces of any size.
 type onlyWriter struct{ io.Writer }
 
-// headServiceOf is the name of the head Service that the cluster had; empty if it is unknown, which stands for all names.
+// headServiceOf is the name of the head Service that the cluster had; empty if it is unknown, which means any name.
 func headServiceOf(r *history.Record) string {
 	var rc rayv1.RayCluster
 	_ = json.Unmarshal(r.RayCluster, &rc) // a record without a cluster has none
