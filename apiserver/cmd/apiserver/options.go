@@ -264,6 +264,11 @@ func (o *Options) validateAuthentication(check func(wrong bool, format string, a
 	check(o.RequestHeader.ClientCAFile != "" && !impersonate, "--requestheader-client-ca-file is for --authentication=impersonate")
 	check(o.AuthenticationConfig != "" && !impersonate, "--authentication-config is for --authentication=impersonate")
 	check(len(o.TokenAudiences) > 0 && !impersonate, "--token-audiences is for --authentication=impersonate: with passthrough, Kubernetes decides about audiences")
+	o.validateLogin(check)
+}
+
+// validateLogin checks how people log in to the console.
+func (o *Options) validateLogin(check func(wrong bool, format string, args ...any)) {
 	check(o.LoginConfig != "" && o.AuthenticationConfig == "", "--login-config needs --authentication-config, which says what the tokens of the providers mean")
 	check(o.LoginConfig != "" && !o.EnableConsole, "--login-config needs --enable-console, whose pages people log in to")
 }

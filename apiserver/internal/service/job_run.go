@@ -153,7 +153,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	}})
 }
 
-// driverLog sends the output of the entrypoint. A followed job that runs may not have been submitted yet; driverLog waits for that.
+// driverLog sends the output of the entrypoint: that of the cluster, or that of the history if the cluster is gone.
 func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
 	if err := a.checkStarted(); err != nil {
 		return err
@@ -165,6 +165,11 @@ func (s *jobServer) driverLog(ctx context.Context, a attempt, q logQuery, out *l
 	if err != nil {
 		return err
 	}
+	return s.followDriver(ctx, d, a, q, out)
+}
+
+// followDriver sends the output that a dashboard has. A followed job that runs may not have been submitted yet: it waits for that.
+func (s *jobServer) followDriver(ctx context.Context, d *dashboardproxy.Dashboard, a attempt, q logQuery, out *logSender) error {
 	out.allowed = func() error { return s.proxy.StillAllowed(ctx, d) }
 	c := reopened{
 		open:  func(ctx context.Context) (dashboard.Client, error) { _, c, err := s.open(ctx, a, "get"); return c, err },
