@@ -62,7 +62,9 @@ func jobIsValidAgain(_ *world, j *rayv1.RayJob) (string, bool) {
 func jobIsInvalidAndRuns(w *world, j *rayv1.RayJob) (string, bool) {
 	st := &j.Status
 	submits := !st.JobStatus.IsTerminal() && w.submits(j.Name, 10*time.Minute) // one that hangs never ends
-	return "is invalid, and its job continues", isInvalid(j) && (w.runs(st.RayClusterName, st.JobId) || submits)
+	head := w.rays.of(st.RayClusterName)
+	unrecorded := head != nil && head.has(st.JobId) && !st.JobStatus.IsTerminal()
+	return "is invalid, and its job continues", isInvalid(j) && (w.runs(st.RayClusterName, st.JobId) || submits || unrecorded)
 }
 
 func jobIsInvalidAndKeepsCluster(w *world, j *rayv1.RayJob) (string, bool) {

@@ -91,6 +91,11 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 	return id, nil
 }
 
+func (h *ray) has(id string) bool {
+	_, err := h.status(id)
+	return err == nil
+}
+
 func (h *ray) final(id string) bool {
 	status, err := h.status(id)
 	return err != nil || status.Final()

@@ -49,12 +49,12 @@ func (r *rays) lately(cluster string) bool {
 	return known && time.Since(at) < 15*time.Second
 }
 
-// lostOneOf reports whether a cluster that is named in the text recently lost its head, which explains a warning.
+// lostOneOf reports whether a cluster that is named in the text has no head, or recently lost one, which explains a warning.
 func (r *rays) lostOneOf(text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for cluster, at := range r.lost {
-		if time.Since(at) < memory && strings.Contains(text, cluster) {
+		if strings.Contains(text, cluster) && (time.Since(at) < memory || r.newest(cluster) == nil) {
 			return true
 		}
 	}
@@ -101,6 +101,11 @@ func (r *rays) headGone(pod types.UID) {
 func (r *rays) of(cluster string) *ray {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.newest(cluster)
+}
+
+// newest is of for callers that hold the lock.
+func (r *rays) newest(cluster string) *ray {
 	var found *ray
 	for _, head := range r.heads {
 		if head.cluster == cluster && (found == nil || head.pod > found.pod) {

@@ -45,6 +45,9 @@ func (d *watchdog) checkResult(c apiserver.Change) {
 func (d *watchdog) checkUnsent(j *rayv1.RayJob, alive bool) {
 	st := &j.Status
 	waits := j.Spec.SubmissionMode == rayv1.HTTPMode && st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning && st.JobStatus == "" && !j.Spec.Suspend
+	if _, lacks := jobLacksCluster(d.world, j); lacks { // it waits for a cluster, and says so
+		waits = false
+	}
 	since, known := d.unsent[j.UID]
 	switch {
 	case !waits || !alive:
