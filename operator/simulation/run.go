@@ -115,7 +115,7 @@ func (w *world) play(last time.Duration) {
 		w.watch.violate("ends", "after %s without faults: %s", settleTime, why)
 		return
 	}
-	w.run(90 * time.Second) // what is under way ends
+	w.run(150 * time.Second) // what is under way ends, also if the history store is slow
 	begin := time.Now()
 	w.run(restTime)
 	if w.watch.broken() {
