@@ -19,8 +19,6 @@ const (
 	// patience is the number of consecutive attempts to read a followed log that may fail, some five minutes; shortPatience that of another
 	// log, a second.
 	patience, shortPatience = 25, 2
-	// rayLogLimit is how much of a log Ray returns at once; of a longer one it is the end, with a note on top.
-	rayLogLimit = 16 << 20
 	// maxMark is the length of the end of Ray's answer that marks that position in the whole log.
 	maxMark = 4 << 10
 )
@@ -145,7 +143,7 @@ func (l *rayLog) whole(ctx context.Context, final bool) error {
 	}
 	defer func() { _ = log.Close() }()
 	switch {
-	case log.AtMost >= 0 && log.AtMost < rayLogLimit: // all of it, and not as a stream, which Ray ends seconds after its last byte
+	case log.AtMost >= 0 && log.AtMost < dashboard.AnswerLimit: // all of it, and not as a stream, which Ray ends seconds after its last byte
 		_, err = io.Copy(l.out, log)
 		return err
 	case final:
@@ -166,13 +164,13 @@ func (l *rayLog) tail(ctx context.Context, lines int, follow bool) error {
 		return err
 	}
 	end, out := &logEnd{}, l.out
-	out.lines, out.lost = counted.lines()-lines, counted.n >= rayLogLimit
+	out.lines, out.lost = counted.lines()-lines, counted.n >= dashboard.AnswerLimit
 	n, err := l.copy(ctx, io.MultiWriter(end, out))
 	out.lines = 0 // also if the last line has no end yet
 	if err != nil || !follow {
 		return err
 	}
-	if n >= rayLogLimit {
+	if n >= dashboard.AnswerLimit {
 		return l.follow(ctx, end.mark(io.Discard, out))
 	}
 	out.from(n)

@@ -41,7 +41,7 @@ func deletedSubject(o client.Object, now time.Time) (s Subject, ok bool) {
 	default:
 		return s, false
 	}
-	s.Result, s.Queue = cmp.Or(s.Result, "unknown"), o.GetLabels()[queueLabel]
+	s.Result, s.Queue = cmp.Or(s.Result, "unknown"), o.GetLabels()[rayv1.LabelKueueQueue]
 	if at := o.GetDeletionTimestamp(); at != nil {
 		s.Ended = at.UTC()
 	}

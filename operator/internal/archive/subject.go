@@ -67,7 +67,7 @@ func JobSubject(j *rayv1.RayJob, rc *rayv1.RayCluster, now time.Time) Subject {
 	st := &j.Status
 	s := Subject{Object: j.DeepCopy(), HadJob: st.JobStatus != rayv1.JobStatusNew, Summary: history.Summary{
 		Key: KeyOfJob(j), Ended: now.UTC(), Result: cmp.Or(string(st.JobStatus), string(st.JobDeploymentStatus)), Reason: string(st.Reason),
-		Message: conditions.Clip(st.Message, maxMessage), JobID: st.JobId, Cluster: st.RayClusterName, Queue: j.Labels[queueLabel],
+		Message: conditions.Clip(st.Message, maxMessage), JobID: st.JobId, Cluster: st.RayClusterName, Queue: j.Labels[rayv1.LabelKueueQueue],
 	}}
 	if st.JobDeploymentStatus == rayv1.JobDeploymentStatusFailed || st.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying {
 		s.Result = string(rayv1.JobStatusFailed) // also if Ray reported something else, or nothing
@@ -81,9 +81,6 @@ func JobSubject(j *rayv1.RayJob, rc *rayv1.RayCluster, now time.Time) Subject {
 	}
 	return s
 }
-
-// queueLabel has the queue of Kueue.
-const queueLabel = "kueue.x-k8s.io/queue-name"
 
 // gather returns the record of a subject, without the log. Errors of parts are noted in Lost.
 func (a *Archive) gather(ctx context.Context, s Subject) (*history.Record, error) {
