@@ -147,10 +147,10 @@ func (p *provider) renew(ctx context.Context, old *session) (*session, error) {
 	defer cancel()
 	token, err := e.TokenSource(ctx, &oauth2.Token{RefreshToken: old.Refresh}).Token()
 	if err != nil {
-		if isRefusal(failure(err)) {
+		if err = failure(err); isRefusal(err) {
 			return nil, errEnded
 		}
-		return nil, failure(err)
+		return nil, err
 	}
 	if token.Extra("id_token") == nil { // a provider may leave it out; the old one holds until it expires
 		next := *old

@@ -81,7 +81,7 @@ func (s *step) windDown() bool {
 	default:
 		return false
 	}
-	s.lookAt(s.in.Now.Add(2 * time.Second)) // Pods are not watched
+	s.lookAtPods()
 	return true
 }
 

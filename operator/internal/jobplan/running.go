@@ -327,7 +327,7 @@ func (s *step) answerAwaited() bool {
 	last := s.lastSubmission()
 	s.lookAt(last)
 	if s.in.Submitter.Pods {
-		s.lookAt(s.in.Now.Add(2 * time.Second)) // Pods are not watched
+		s.lookAtPods()
 	}
 	return !s.in.Now.Before(last) && !s.in.Ray.askedSince(last)
 }

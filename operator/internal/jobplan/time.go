@@ -12,6 +12,9 @@ func (s *step) lasted(since time.Time, d time.Duration) bool { return s.passed(a
 // lookAfter schedules a reconcile for the time when a condition has held for d, if it holds.
 func (s *step) lookAfter(since time.Time, d time.Duration) { s.lookAt(after(since, d)) }
 
+// lookAtPods schedules the next look at Pods of the submitter, which are not watched.
+func (s *step) lookAtPods() { s.lookAt(s.in.Now.Add(2 * time.Second)) }
+
 // after returns since plus d; zero if since is zero.
 func after(since time.Time, d time.Duration) time.Time {
 	if since.IsZero() {

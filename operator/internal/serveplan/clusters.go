@@ -17,10 +17,10 @@ func (s *step) makeActive() {
 	s.plan.After = soon
 }
 
-// moving reports whether a Service already selects the pending cluster, which does not happen in steps.
+// moving reports whether a Service already selects the pending cluster. It is for phases without steps.
 func (s *step) moving() bool {
 	p := s.pendingName()
-	return p != "" && !s.inSteps() && (s.in.HeadService == p || s.in.ServeService == p)
+	return p != "" && (s.in.HeadService == p || s.in.ServeService == p)
 }
 
 // takenBack reports whether the pending cluster is no longer wanted: the spec matches the active one again, or must not be applied any
