@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -71,14 +72,18 @@ func (r *Reader) Read(ctx context.Context, rc *rayv1.RayCluster) (Result, error)
 	return out, errors.Join(l.errs...)
 }
 
-// templates returns the Pods of the head and the groups by name.
-func templates(rc *rayv1.RayCluster) map[string]*corev1.PodSpec {
-	out := map[string]*corev1.PodSpec{rayv1.HeadGroupName: &rc.Spec.HeadGroupSpec.Template.Spec}
-	for i := range rc.Spec.WorkerGroupSpecs {
-		g := &rc.Spec.WorkerGroupSpecs[i]
-		out[g.GroupName] = &g.Template.Spec
+// templates yields the Pods of the head and of each group with its name.
+func templates(rc *rayv1.RayCluster) iter.Seq2[string, *corev1.PodSpec] {
+	return func(yield func(string, *corev1.PodSpec) bool) {
+		if !yield(rayv1.HeadGroupName, &rc.Spec.HeadGroupSpec.Template.Spec) {
+			return
+		}
+		for i := range rc.Spec.WorkerGroupSpecs {
+			if g := &rc.Spec.WorkerGroupSpecs[i]; !yield(g.GroupName, &g.Template.Spec) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // lookup reads the objects of one cluster.
