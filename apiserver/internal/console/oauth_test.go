@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,18 +45,7 @@ func withProvider(t *testing.T) (*Console, []*http.Cookie) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := *p.Client()
-	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := browser.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	back, err := url.Parse(resp.Header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := providers.Finish(t.Context(), request, back.Query())
+	done, err := providers.Finish(t.Context(), request, p.Confirm(address))
 	if err != nil {
 		t.Fatal(err)
 	}

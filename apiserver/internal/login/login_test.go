@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"maps"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -61,18 +60,7 @@ func visit(t *testing.T, l *Login, p *oidcprovider.Provider) (sealed string, ans
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := *p.Client()
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := c.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	back, err := resp.Location()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sealed, back.Query()
+	return sealed, p.Confirm(address)
 }
 
 func logIn(t *testing.T, l *Login, p *oidcprovider.Provider) *Finished {

@@ -24,6 +24,23 @@ type flows struct {
 	signs     func(claims map[string]any) string // nil for Token
 }
 
+// Confirm lets the person confirm a login in a browser at its address, and returns the parameters of the redirect back.
+func (p *Provider) Confirm(address string) url.Values {
+	p.flows.t.Helper()
+	browser := *p.Client()
+	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := browser.Get(address)
+	if err != nil {
+		p.flows.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	back, err := resp.Location()
+	if err != nil {
+		p.flows.t.Fatal(err)
+	}
+	return back.Query()
+}
+
 // Approve lets the person who was shown a device code log in.
 func (p *Provider) Approve() {
 	p.flows.mu.Lock()

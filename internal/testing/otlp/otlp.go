@@ -14,6 +14,7 @@ import (
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -89,6 +90,14 @@ func (c *Collector) Header(name string) string {
 	return strings.Join(c.headers.Get(name), ",")
 }
 
+// note records who sends, and the headers that come with it. The caller holds the lock.
+func (c *Collector) note(ctx context.Context, sender *resource.Resource) {
+	c.headers, _ = metadata.FromIncomingContext(ctx)
+	for _, a := range sender.GetAttributes() {
+		c.services[a.GetValue().GetStringValue()] = true
+	}
+}
+
 type traces struct {
 	collectortrace.UnimplementedTraceServiceServer
 	c *Collector
@@ -98,11 +107,8 @@ type traces struct {
 func (s traces) Export(ctx context.Context, req *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	s.c.headers, _ = metadata.FromIncomingContext(ctx)
 	for _, r := range req.GetResourceSpans() {
-		for _, a := range r.GetResource().GetAttributes() {
-			s.c.services[a.GetValue().GetStringValue()] = true
-		}
+		s.c.note(ctx, r.GetResource())
 		for _, scope := range r.GetScopeSpans() {
 			s.c.spans = append(s.c.spans, scope.GetSpans()...)
 		}
@@ -119,11 +125,8 @@ type metrics struct {
 func (s metrics) Export(ctx context.Context, req *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	s.c.headers, _ = metadata.FromIncomingContext(ctx)
 	for _, r := range req.GetResourceMetrics() {
-		for _, a := range r.GetResource().GetAttributes() {
-			s.c.services[a.GetValue().GetStringValue()] = true
-		}
+		s.c.note(ctx, r.GetResource())
 		for _, scope := range r.GetScopeMetrics() {
 			s.c.metrics = append(s.c.metrics, scope.GetMetrics()...)
 		}
