@@ -143,8 +143,8 @@ func (s *step) stopped() bool {
 // the attempt.
 func (s *step) sidecarWaits() bool {
 	sub := s.in.Submitter
-	return s.mode(rayv1.SidecarMode) && !s.selects() && s.in.Cluster.alive() && s.status.JobStatus == rayv1.JobStatusNew && !sub.finished() &&
-		(!sub.HeadLost || sub.HeadReturns)
+	waits := s.status.JobStatus == rayv1.JobStatusNew && !sub.HeadLost
+	return s.mode(rayv1.SidecarMode) && !s.selects() && s.in.Cluster.alive() && !sub.finished() && (waits || sub.HeadReturns)
 }
 
 // Finalize returns the plan for a RayJob that is being deleted. Without actions, its finalizer can be removed. Its own cluster is

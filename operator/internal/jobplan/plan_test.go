@@ -227,6 +227,8 @@ func TestLifeCycle(t *testing.T) {
 			want{"HeadLost", failed, bad, rayv1.AppFailed, nil}},
 		"a sidecar loses a head that comes back": {changes{young, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true, HeadReturns: true})},
 			want{"HeadLost", initializing, none, rayv1.AppFailed, poll}},
+		"a sidecar that ran loses a head that comes back": {changes{young, mode(rayv1.SidecarMode), jobStatus(run), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), submitter(Submitter{HeadLost: true, HeadReturns: true})},
+			want{"HeadLost", initializing, run, rayv1.AppFailed, poll}},
 		"a sidecar is given up, its cluster is deleted first": {givingUp(rayv1.AppFailed, young, mode(rayv1.SidecarMode)),
 			want{"GivingUp", initializing, none, rayv1.AppFailed, []Action{DeleteCluster}}},
 		"a sidecar is given up, its cluster cannot be deleted": {givingUp(rayv1.AppFailed, young, mode(rayv1.SidecarMode), now(131)),
