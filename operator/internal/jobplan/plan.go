@@ -137,7 +137,7 @@ func invalid(s *step) bool { return s.in.Invalid != "" }
 
 func toInvalid(s *step) {
 	s.status.Reason, s.status.Message = rayv1.ValidationFailed, clip(s.in.Invalid)
-	if wasRunning(s) && s.status.EndTime == nil {
+	if s.status.EndTime == nil && s.continues() {
 		s.act(Poll) // the job continues, and so do its deadline and its result
 	}
 	if s.ended() {

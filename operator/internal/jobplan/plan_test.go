@@ -249,6 +249,11 @@ func TestLifeCycle(t *testing.T) {
 		"killed after the Job, late": {changes{young, cluster(Cluster{Found: true, Ready: true, Dashboard: "demo:8265"}), submitter(Submitter{Found: true}), active(10), now(3600)},
 			want{"FirstLook", initializing, none, "", poll}},
 
+		"a sidecar's spec became invalid": {changes{young, broken, mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"})},
+			want{"Invalid", validationFailed, none, rayv1.ValidationFailed, poll}},
+		"a sidecar's job ends under an invalid spec": {changes{young, broken, state(validationFailed), mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(ok, 9), finished(9)},
+			want{"JobEnded", complete, ok, "", nil}},
+
 		"waits for the user":          {changes{awaits}, want{"JobAwaited", waiting, none, "", nil}},
 		"the user gives an id":        {changes{awaits, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
 		"waits too long":              {changes{awaits, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},

@@ -238,8 +238,11 @@ func look(s *step) {
 // tracked reports whether the dashboard is polled about the job: while it runs, also if its spec became invalid.
 func (s *step) tracked() bool {
 	state := s.in.Job.Status.JobDeploymentStatus
-	return state == running || state == validationFailed && wasRunning(s)
+	return state == running || state == validationFailed && s.continues()
 }
+
+// continues reports whether the job of an attempt continues, or begins, without the operator.
+func (s *step) continues() bool { return wasRunning(s) || sidecarSubmits(s) }
 
 func exceedDeadline(s *step) {
 	s.giveUp(rayv1.DeadlineExceeded, "the job did not end within activeDeadlineSeconds")

@@ -70,11 +70,16 @@ func notReady(s *step) bool {
 
 func awaitReady(s *step) {
 	s.act(Reserve)
-	if s.mode(rayv1.SidecarMode) && s.in.Cluster.Dashboard != "" {
-		s.act(Poll) // the sidecar submits as soon as the head is up
+	if sidecarSubmits(s) {
+		s.act(Poll)
 	}
 	s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be ready"
 	s.lookAtDeadlines()
+}
+
+// sidecarSubmits reports whether the head of the attempt's cluster submits the job as soon as it is up.
+func sidecarSubmits(s *step) bool {
+	return s.mode(rayv1.SidecarMode) && wasInitializing(s) && s.in.Cluster.Dashboard != ""
 }
 
 func interactive(s *step) bool { return s.mode(rayv1.InteractiveMode) }
