@@ -90,10 +90,13 @@ func (r *Runner) Close() {
 	r.killAll(r.run)
 }
 
+// killTime is how long processes may take to end after they were killed.
+const killTime = 5 * time.Second
+
 // killAll kills all processes with these marks, repeatedly while they start others, and returns their initial number.
 func (r *Runner) killAll(marks ...string) int {
 	first := -1
-	for range 50 {
+	for begin := time.Now(); time.Since(begin) < killTime; time.Sleep(2 * time.Millisecond) {
 		found := marked(marks...)
 		if first < 0 {
 			first = len(found)
@@ -104,7 +107,6 @@ func (r *Runner) killAll(marks ...string) int {
 		for _, pid := range found {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
 	return first
 }
