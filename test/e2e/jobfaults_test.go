@@ -71,9 +71,12 @@ func TestJobFaults(t *testing.T) {
 				return st.JobDeploymentStatus == rayv1.JobDeploymentStatusSuspended
 			})
 			kept := getJob(t, j.Namespace, "demo")
-			if list := childrenOf(t, kept); len(list) > 0 {
-				t.Errorf("left while suspended: %v", list)
-			}
+			eventually(t, "the garbage collector", func(context.Context) error {
+				if list := childrenOf(t, kept); len(list) > 0 {
+					return fmt.Errorf("left while suspended: %v", list)
+				}
+				return nil
+			})
 			touch(t, filepath.Join(dir, "go"))
 			rest(t, "POST", jobsOf(j.Namespace)+"/demo:resume", "", nil).want(t, 200)
 		}, ending{complete, rayv1.JobStatusSucceeded, "", 2, "done"}},
