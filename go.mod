@@ -76,7 +76,9 @@ require (
 )
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.0
 	github.com/coreos/go-oidc/v3 v3.20.0
+	github.com/dustin/go-humanize v1.0.1
 	github.com/tidwall/sjson v1.2.5
 	github.com/zalando/go-keyring v0.2.8
 	go.opentelemetry.io/contrib/bridges/prometheus v0.69.0

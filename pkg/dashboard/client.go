@@ -30,6 +30,11 @@ type Client interface {
 	// not mean that the job has ended; use GetJob for its state. The context covers the stream.
 	TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error)
 
+	// HasPackage reports whether Ray has a package of files, and keeps Ray from dropping it for a while.
+	HasPackage(ctx context.Context, name string) (bool, error)
+	// PutPackage stores a package of size bytes in Ray. The context covers the transfer.
+	PutPackage(ctx context.Context, name string, size int64, content io.Reader) error
+
 	// ServeDetails returns the state of Ray Serve, with the applications that were deployed by DeployServe or the like and not
 	// from within Ray. Serve that does not run has none.
 	ServeDetails(ctx context.Context) (*ServeDetails, error)

@@ -44,6 +44,8 @@ type Config struct {
 	LogsTimeout time.Duration
 	// DeployTimeout limits DeployServe: where Serve does not run yet the request starts it. 0 means 30 seconds.
 	DeployTimeout time.Duration
+	// UploadTimeout limits PutPackage. 0 means 10 minutes.
+	UploadTimeout time.Duration
 
 	// MaxJob, MaxList and MaxLogs limit the answers in bytes; MaxJob also one job of a list. 0 means 4 MiB, 64 MiB and 64 MiB: Ray caps
 	// logs at 16 MiB of text, which JSON makes longer.
@@ -61,6 +63,7 @@ const (
 	defaultSubmitTimeout = 20 * time.Second
 	defaultLogsTimeout   = time.Minute
 	defaultDeployTimeout = 30 * time.Second
+	defaultUploadTimeout = 10 * time.Minute
 	defaultMaxServe      = 16 << 20
 	defaultMaxJob        = 4 << 20
 	defaultMaxList       = 64 << 20

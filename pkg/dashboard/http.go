@@ -34,6 +34,7 @@ func New(c Config) (*HTTPClient, error) {
 	orDefault(&c.SubmitTimeout, defaultSubmitTimeout)
 	orDefault(&c.LogsTimeout, defaultLogsTimeout)
 	orDefault(&c.DeployTimeout, defaultDeployTimeout)
+	orDefault(&c.UploadTimeout, defaultUploadTimeout)
 	orDefault(&c.MaxServe, defaultMaxServe)
 	orDefault(&c.MaxJob, defaultMaxJob)
 	orDefault(&c.MaxList, defaultMaxList)
@@ -56,7 +57,10 @@ type call struct {
 	path       string
 	query      string
 	body       any
-	timeout    time.Duration
+	// content is a body of size bytes that is sent as it is. It excludes body.
+	content io.Reader
+	size    int64
+	timeout time.Duration
 	// limit is the limit of the answer in bytes, values that of its values; 0 means maxJobValues.
 	limit  int64
 	values int
@@ -149,7 +153,7 @@ func (c *HTTPClient) send(ctx context.Context, q call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var body io.Reader
+	body := q.content
 	header := c.header()
 	if q.body != nil {
 		text, err := json.Marshal(q.body)
@@ -164,6 +168,9 @@ func (c *HTTPClient) send(ctx context.Context, q call) (*http.Response, error) {
 		return nil, &Error{Call: q.name, Kind: ErrInvalid, Cause: err}
 	}
 	req.Header = header
+	if q.content != nil {
+		req.ContentLength = q.size
+	}
 	resp, err := c.client.Do(req)
 	if err != nil {
 		return nil, &Error{Call: q.name, Kind: ErrUnavailable, Cause: withoutURL(err)}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -71,5 +72,35 @@ func TestFollowedLogShowsEachAttempt(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v: %s", err, stderr.String())
+	}
+}
+
+// TestSubmitFolder: a folder with an import among its files runs on a running cluster, and is sent once.
+func TestSubmitFolder(t *testing.T) {
+	t.Parallel()
+	ns, dir := namespace(t), t.TempDir()
+	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
+	waitReady(t, ns, "demo", 0)
+	write := func(path, content string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755), os.WriteFile(filepath.Join(dir, path), []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 198 {
+		write(fmt.Sprintf("lib/part%03d.sh", i), fmt.Sprintf("echo part %d\n", i))
+	}
+	write("main.sh", "cat secret 2>/dev/null; . lib/part197.sh; exit 7\n")
+	write(".gitignore", "secret\n")
+	write("secret", "secret")
+	for _, said := range []string{"uploaded 200 files", "not sent again: 200 files"} {
+		stdout, stderr, code := raygate(t, ns, "submit", dir, "--cluster", "demo", "--", "sh", "main.sh")
+		if stdout != "part 197\n" || code != 7 || !strings.Contains(stderr, said) {
+			t.Errorf("exit code %d, output %q, want %q in standard error:\n%s", code, stdout, said, stderr)
+		}
+	}
+	write("main.sh", "echo changed\n")
+	if stdout, stderr, code := raygate(t, ns, "submit", "--working-dir", dir, "--cluster", "demo", "--", "sh", "main.sh"); stdout != "changed\n" || code != 0 || !strings.Contains(stderr, "uploaded 200 files") {
+		t.Errorf("exit code %d, output %q, standard error:\n%s", code, stdout, stderr)
 	}
 }

@@ -117,7 +117,7 @@ func start(t *testing.T, o Options) (*grpc.ClientConn, *service) {
 	raygatev2.RegisterJobServiceServer(registrar, raygatev2.UnimplementedJobServiceServer{})
 	raygatev2.RegisterServeServiceServer(registrar, raygatev2.UnimplementedServeServiceServer{})
 	raygatev2.RegisterCronJobServiceServer(registrar, raygatev2.UnimplementedCronJobServiceServer{})
-	raygatev2.RegisterSubmissionServiceServer(registrar, raygatev2.UnimplementedSubmissionServiceServer{})
+	raygatev2.RegisterSubmissionServiceServer(registrar, uploads{})
 	healthpb.RegisterHealthServer(registrar, health.NewServer())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -417,6 +417,38 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 	}
 	if got := problem(err); got != "ResourceExhausted SLOW_CLIENT" {
 		t.Errorf("the client is told %s: %v", got, err)
+	}
+}
+
+// uploads receives packages and does nothing with them.
+type uploads struct {
+	raygatev2.UnimplementedSubmissionServiceServer
+}
+
+func (uploads) UploadPackage(stream grpc.ClientStreamingServer[raygatev2.UploadPackageRequest, raygatev2.UploadPackageResponse]) error {
+	for {
+		switch _, err := stream.Recv(); {
+		case errors.Is(err, io.EOF):
+			return stream.SendAndClose(&raygatev2.UploadPackageResponse{})
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// A client that begins an upload and sends nothing more would hold the room of a message until the stream is too old.
+func TestStalledUploadIsCutOff(t *testing.T) {
+	conn, _ := start(t, Options{StallTime: 200 * time.Millisecond, Limits: Limits{CallerLong: 1}})
+	stream, err := raygatev2.NewSubmissionServiceClient(conn).UploadPackage(as(t, "ada"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&raygatev2.UploadPackageRequest{Data: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	err = stream.RecvMsg(&raygatev2.UploadPackageResponse{})
+	if got := problem(err); got != "DeadlineExceeded BODY_INCOMPLETE" {
+		t.Errorf("the client gets %s: %v", got, err)
 	}
 }
 

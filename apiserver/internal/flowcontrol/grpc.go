@@ -181,11 +181,15 @@ func receiveWithin(s grpc.ServerStream, patience time.Duration) (*rawBody, error
 	case err := <-got:
 		return body, err
 	case <-timer.C: // returning from the handler ends the stream, and with it the RecvMsg
-		return &rawBody{}, &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
+		return &rawBody{}, errIncomplete
 	}
 }
 
-// streamHandler ends a stream whose client stops reading: a send waits for flow control, and only the end of the handler ends it.
+// errIncomplete is for a client that does not send what it has begun.
+var errIncomplete = &rpcstatus.Error{Code: codes.DeadlineExceeded, Reason: "BODY_INCOMPLETE", Message: "the request did not arrive in time"}
+
+// streamHandler ends a stream whose client stops reading: a send waits for flow control, and only the end of the handler ends it. It also ends
+// an upload whose client stops sending.
 func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.StreamHandler {
 	info := &grpc.StreamServerInfo{FullMethod: method, IsClientStream: desc.ClientStreams, IsServerStream: desc.ServerStreams}
 	return func(impl any, s grpc.ServerStream) error {
@@ -193,7 +197,7 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 		if err != nil {
 			return r.flow.refuse(s.Context(), err)
 		}
-		watched := &watchedStream{ServerStream: s, ctx: ctx, flow: r.flow, visit: visit, start: time.Now()} //nolint:forbidigo // durations only
+		watched := &watchedStream{ServerStream: s, ctx: ctx, flow: r.flow, visit: visit, upload: desc.ClientStreams && !desc.ServerStreams, start: time.Now()} //nolint:forbidigo // durations only
 		done := make(chan error, 1)
 		go func() {
 			defer visit.Leave()
@@ -214,8 +218,8 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 			case <-old:
 				return r.flow.refuse(ctx, ErrStreamAge)
 			case <-ticker.C:
-				if watched.stalled() {
-					return r.flow.refuse(ctx, ErrStalled)
+				if err := watched.stalled(); err != nil {
+					return r.flow.refuse(ctx, err)
 				}
 			}
 		}
@@ -224,11 +228,13 @@ func (r registrar) streamHandler(method string, desc grpc.StreamDesc) grpc.Strea
 
 type watchedStream struct {
 	grpc.ServerStream
-	ctx     context.Context
-	flow    *Controller
-	visit   *Visit
-	start   time.Time
-	sending atomic.Int64 // when the send in progress began, in nanoseconds since start and one; 0 when there is none
+	ctx    context.Context
+	flow   *Controller
+	visit  *Visit
+	upload bool // a stream of the client only
+	start  time.Time
+	// waiting is when the send in progress began, or the receive of an upload, in nanoseconds since start and one; 0 when there is none.
+	waiting atomic.Int64
 }
 
 // Context implements grpc.ServerStream.
@@ -236,9 +242,14 @@ func (w *watchedStream) Context() context.Context { return w.ctx }
 
 // SendMsg implements grpc.ServerStream.
 func (w *watchedStream) SendMsg(m any) error {
-	w.sending.Store(int64(time.Since(w.start)) + 1)
-	defer w.sending.Store(0)
+	defer w.await()()
 	return w.ServerStream.SendMsg(m)
+}
+
+// await notes that the client is waited for, until the returned function is called.
+func (w *watchedStream) await() (done func()) {
+	w.waiting.Store(int64(time.Since(w.start)) + 1)
+	return func() { w.waiting.Store(0) }
 }
 
 // RecvMsg implements grpc.ServerStream.
@@ -248,6 +259,9 @@ func (w *watchedStream) RecvMsg(into any) error {
 		return w.flow.refuse(w.ctx, err)
 	}
 	defer w.visit.Shrink(0)
+	if w.upload {
+		defer w.await()()
+	}
 	if err := w.ServerStream.RecvMsg(body); err != nil {
 		return err
 	}
@@ -257,9 +271,16 @@ func (w *watchedStream) RecvMsg(into any) error {
 	return nil
 }
 
-func (w *watchedStream) stalled() bool {
-	since := w.sending.Load()
-	return since != 0 && time.Since(w.start)-time.Duration(since) > w.flow.StallTime
+// stalled returns the error that ends the stream if the client has been waited for too long.
+func (w *watchedStream) stalled() error {
+	since := w.waiting.Load()
+	switch {
+	case since == 0 || time.Since(w.start)-time.Duration(since) <= w.flow.StallTime:
+		return nil
+	case w.upload:
+		return errIncomplete
+	}
+	return ErrStalled
 }
 
 // rawBody is a request as it came.

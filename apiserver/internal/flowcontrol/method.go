@@ -15,7 +15,7 @@ import (
 type Method struct {
 	// Long calls stay open: streams, and those that wait.
 	Long bool
-	// Mutates means that the method may change an object: its HTTP method is not GET.
+	// Mutates means that the method may change an object: its HTTP method is not GET, or its client sends a stream.
 	Mutates bool
 }
 
@@ -32,7 +32,10 @@ func MethodOf(fullMethod string) Method {
 	if err != nil || !ok {
 		return Method{} // not kept: names come from clients
 	}
-	m := Method{Long: rpc.IsStreamingServer() || strings.HasPrefix(string(rpc.Name()), "Wait")}
+	m := Method{
+		Long:    rpc.IsStreamingServer() || rpc.IsStreamingClient() || strings.HasPrefix(string(rpc.Name()), "Wait"),
+		Mutates: rpc.IsStreamingClient() && !isOpen(fullMethod),
+	}
 	if rule, ok := proto.GetExtension(rpc.Options(), annotations.E_Http).(*annotations.HttpRule); ok && rule != nil {
 		verb, _ := HTTPRule(rule)
 		m.Mutates = verb != http.MethodGet

@@ -16,7 +16,7 @@ import (
 type Call struct {
 	// Method is its full name.
 	Method string
-	// Request is the request of a unary call. It is nil for a stream, whose messages come later.
+	// Request is the request of a unary call, or the first message of a stream once it has come; nil before.
 	Request any
 	// stream is nil for a unary call.
 	stream grpc.ServerStream
@@ -48,8 +48,24 @@ func (i Interceptor) Unary(ctx context.Context, req any, info *grpc.UnaryServerI
 
 // Stream is a grpc.StreamServerInterceptor.
 func (i Interceptor) Stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	c := &Call{Method: info.FullMethod, stream: s, info: info}
+	c := &Call{Method: info.FullMethod, info: info}
+	c.stream = &notedStream{s, c}
 	return i(s.Context(), c, func(ctx context.Context) error { return handler(srv, withContext(ctx, c.stream)) })
+}
+
+// notedStream notes the first message of a stream, for the log.
+type notedStream struct {
+	grpc.ServerStream
+	call *Call
+}
+
+// RecvMsg implements grpc.ServerStream.
+func (s *notedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil && s.call.Request == nil {
+		s.call.Request = m
+	}
+	return err
 }
 
 // Of makes a step of a pair of gRPC's, which do not see the responses of unary calls.

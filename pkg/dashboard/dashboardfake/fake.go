@@ -27,6 +27,7 @@ type Dashboard struct {
 	order         []string
 	calls         map[string]int
 	submissions   map[string]int
+	packages      map[string]bool
 	failure       error
 	lost          int
 	hanging       bool
@@ -45,6 +46,7 @@ var _ dashboard.Client = (*Dashboard)(nil)
 func New(c clock.PassiveClock) *Dashboard {
 	return &Dashboard{
 		clock: c, changed: make(chan struct{}), jobs: map[string]*record{}, calls: map[string]int{}, submissions: map[string]int{},
+		packages: map[string]bool{},
 	}
 }
 

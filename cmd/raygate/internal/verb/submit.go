@@ -36,6 +36,7 @@ const (
 type submitCommand struct {
 	submit.Options
 	cluster         string
+	folder          string // the working directory to upload; empty for none
 	runtimeEnvFile  string
 	resources       map[string]string
 	detach          bool
@@ -47,13 +48,16 @@ type submitCommand struct {
 func newSubmit(flags *connect.Flags) *cobra.Command {
 	c := &submitCommand{}
 	cmd := &cobra.Command{
-		Use:   "submit [flags] -- COMMAND",
+		Use:   "submit [FOLDER] [flags] -- COMMAND",
 		Short: "Run a command as a job, print its log, and end as it ends",
 		Long: `Run a command as a Ray job on a running cluster, or as a RayJob with a new cluster, which
 is deleted after the job. The command prints the job's log to standard output, and
 progress to standard error.
 
 A single word after -- is a shell command; several words are a program and its arguments.
+
+FOLDER is uploaded to the cluster and becomes the working directory of the command, without
+the files that .gitignore and .rayignore name. A folder that has not changed is not sent again.
 
 Ctrl-C asks whether to stop the job; if not, the job keeps running. Without a terminal it
 prints the command that stops the job, or stops the job with --stop-on-interrupt.
@@ -63,6 +67,9 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 		Example: `  # On a running cluster
   raygate submit --cluster demo -- python train.py --epochs 3
 
+  # The same with the files of this folder
+  raygate submit . --cluster demo -- python train.py --epochs 3
+
   # With a new cluster: two workers with a GPU each
   raygate submit --workers 2 --worker-gpu 1 --image my/image:1 -- python train.py
 
@@ -71,7 +78,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 
   # As a manifest
   raygate submit --name train --dry-run=client -o yaml -- 'python prepare.py && python train.py'`,
-		Args: onlyBehindDashes,
+		Args: folderAndCommand,
 		RunE: run(flags, c.run),
 	}
 	f := cmd.Flags()
@@ -79,7 +86,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.Name, "name", "", "name of the RayJob, or id of the submission (default a generated name)")
 	f.StringToStringVar(&c.Env, "env", nil, "environment variables of the job, as NAME=VALUE")
 	f.StringToStringVar(&c.Metadata, "metadata", nil, "metadata of the job in Ray, as NAME=VALUE")
-	f.StringVar(&c.WorkingDir, "working-dir", "", "URI of an archive that Ray fetches as the working directory")
+	f.StringVar(&c.WorkingDir, "working-dir", "", "folder to upload as the working directory, only with --cluster; or the URI of an archive that Ray fetches")
 	f.StringVar(&c.runtimeEnvFile, "runtime-env", "", "file with the runtime environment, as YAML")
 	f.Float32Var(&c.CPUs, "entrypoint-cpus", 0, "CPUs reserved for the command")
 	f.Float32Var(&c.GPUs, "entrypoint-gpus", 0, "GPUs reserved for the command")
@@ -110,10 +117,10 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	return cmd
 }
 
-// onlyBehindDashes refuses words in front of --, which are no part of the command.
-func onlyBehindDashes(cmd *cobra.Command, args []string) error {
-	if n := cmd.ArgsLenAtDash(); n > 0 {
-		return fmt.Errorf("%q before -- has no meaning; put the command behind --, and name the working directory by --working-dir", args[:n])
+// folderAndCommand allows one word in front of --, the folder.
+func folderAndCommand(cmd *cobra.Command, args []string) error {
+	if n := cmd.ArgsLenAtDash(); n > 1 {
+		return fmt.Errorf("%q before -- has no meaning; put the command behind --, and only the folder with its files in front", args[1:n])
 	}
 	return nil
 }
@@ -130,6 +137,10 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 	}
 	var job followed
 	if c.cluster != "" {
+		if err := c.upload(ctx, s); err != nil {
+			s.fail("uploading "+c.folder, err, ExitNotRun)
+			return nil
+		}
 		wanted, err := c.Submission()
 		if err != nil {
 			return err
@@ -174,6 +185,9 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 
 // complete checks the flags and reads the files that they refer to.
 func (c *submitCommand) complete(s *session, args []string) (err error) {
+	if args, err = c.takeFolder(args, s.cmd.ArgsLenAtDash()); err != nil {
+		return err
+	}
 	if c.Entrypoint, err = submit.Entrypoint(args); err != nil {
 		return err
 	}
@@ -211,8 +225,11 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 // checkCluster refuses flags that do not suit the cluster of the job: a running one or a new one.
 func (c *submitCommand) checkCluster(flags *pflag.FlagSet) error {
 	if c.cluster == "" {
-		if c.Memory != 0 {
+		switch {
+		case c.Memory != 0:
 			return errors.New("--entrypoint-memory needs --cluster: a RayJob cannot say it")
+		case c.folder != "":
+			return fmt.Errorf("%s can be uploaded to a running cluster only: add --cluster, or make --working-dir the URI of an archive", c.folder)
 		}
 		return nil
 	}

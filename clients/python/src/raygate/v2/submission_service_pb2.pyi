@@ -116,3 +116,39 @@ class GetSubmissionLogsResponse(_message.Message):
     data: bytes
     next_offset: int
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
+
+class GetPackageRequest(_message.Message):
+    __slots__ = ("namespace", "cluster", "package_name")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    PACKAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    cluster: str
+    package_name: str
+    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., package_name: _Optional[str] = ...) -> None: ...
+
+class GetPackageResponse(_message.Message):
+    __slots__ = ("uri",)
+    URI_FIELD_NUMBER: _ClassVar[int]
+    uri: str
+    def __init__(self, uri: _Optional[str] = ...) -> None: ...
+
+class UploadPackageRequest(_message.Message):
+    __slots__ = ("namespace", "cluster", "package_name", "size", "data")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    PACKAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    cluster: str
+    package_name: str
+    size: int
+    data: bytes
+    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., package_name: _Optional[str] = ..., size: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class UploadPackageResponse(_message.Message):
+    __slots__ = ("uri",)
+    URI_FIELD_NUMBER: _ClassVar[int]
+    uri: str
+    def __init__(self, uri: _Optional[str] = ...) -> None: ...

@@ -27,8 +27,8 @@ if _version_not_supported:
 
 class SubmissionServiceStub(object):
     """SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
-    `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
-    deleting.
+    `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `update` for
+    uploading, `delete` for deleting.
     """
 
     def __init__(self, channel):
@@ -67,12 +67,22 @@ class SubmissionServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsResponse.FromString,
                 _registered_method=True)
+        self.GetPackage = channel.unary_unary(
+                '/raygate.v2.SubmissionService/GetPackage',
+                request_serializer=raygate_dot_v2_dot_submission__service__pb2.GetPackageRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetPackageResponse.FromString,
+                _registered_method=True)
+        self.UploadPackage = channel.stream_unary(
+                '/raygate.v2.SubmissionService/UploadPackage',
+                request_serializer=raygate_dot_v2_dot_submission__service__pb2.UploadPackageRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_submission__service__pb2.UploadPackageResponse.FromString,
+                _registered_method=True)
 
 
 class SubmissionServiceServicer(object):
     """SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
-    `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
-    deleting.
+    `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `update` for
+    uploading, `delete` for deleting.
     """
 
     def CreateSubmission(self, request, context):
@@ -118,6 +128,22 @@ class SubmissionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPackage(self, request, context):
+        """GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
+        it does, Ray keeps the package for ten minutes.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UploadPackage(self, request_iterator, context):
+        """UploadPackage stores a package of files in the cluster. There is no path for it on REST; clients send the package to Ray's own path,
+        `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_SubmissionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -151,6 +177,16 @@ def add_SubmissionServiceServicer_to_server(servicer, server):
                     request_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsResponse.SerializeToString,
             ),
+            'GetPackage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPackage,
+                    request_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetPackageRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_submission__service__pb2.GetPackageResponse.SerializeToString,
+            ),
+            'UploadPackage': grpc.stream_unary_rpc_method_handler(
+                    servicer.UploadPackage,
+                    request_deserializer=raygate_dot_v2_dot_submission__service__pb2.UploadPackageRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_submission__service__pb2.UploadPackageResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'raygate.v2.SubmissionService', rpc_method_handlers)
@@ -161,8 +197,8 @@ def add_SubmissionServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class SubmissionService(object):
     """SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
-    `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
-    deleting.
+    `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `update` for
+    uploading, `delete` for deleting.
     """
 
     @staticmethod
@@ -317,6 +353,60 @@ class SubmissionService(object):
             '/raygate.v2.SubmissionService/GetSubmissionLogs',
             raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsRequest.SerializeToString,
             raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPackage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.SubmissionService/GetPackage',
+            raygate_dot_v2_dot_submission__service__pb2.GetPackageRequest.SerializeToString,
+            raygate_dot_v2_dot_submission__service__pb2.GetPackageResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UploadPackage(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/raygate.v2.SubmissionService/UploadPackage',
+            raygate_dot_v2_dot_submission__service__pb2.UploadPackageRequest.SerializeToString,
+            raygate_dot_v2_dot_submission__service__pb2.UploadPackageResponse.FromString,
             options,
             channel_credentials,
             insecure,

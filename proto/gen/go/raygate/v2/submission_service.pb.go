@@ -736,6 +736,244 @@ func (x *GetSubmissionLogsResponse) GetNextOffset() int64 {
 	return 0
 }
 
+// GetPackageRequest is the request of GetPackage.
+type GetPackageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// cluster is the name of the RayCluster.
+	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// package_name is `_ray_pkg_HASH.zip`.
+	PackageName   string `protobuf:"bytes,3,opt,name=package_name,json=packageName,proto3" json:"package_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPackageRequest) Reset() {
+	*x = GetPackageRequest{}
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPackageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPackageRequest) ProtoMessage() {}
+
+func (x *GetPackageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPackageRequest.ProtoReflect.Descriptor instead.
+func (*GetPackageRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetPackageRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetPackageRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *GetPackageRequest) GetPackageName() string {
+	if x != nil {
+		return x.PackageName
+	}
+	return ""
+}
+
+// GetPackageResponse is the response of GetPackage.
+type GetPackageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// uri is the `working_dir` of a runtime environment with the package.
+	Uri           string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPackageResponse) Reset() {
+	*x = GetPackageResponse{}
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPackageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPackageResponse) ProtoMessage() {}
+
+func (x *GetPackageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPackageResponse.ProtoReflect.Descriptor instead.
+func (*GetPackageResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetPackageResponse) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+// UploadPackageRequest is one message of UploadPackage. The first message has all fields, the others have `data` only.
+type UploadPackageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// cluster is the name of the RayCluster.
+	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// package_name is `_ray_pkg_HASH.zip`.
+	PackageName string `protobuf:"bytes,3,opt,name=package_name,json=packageName,proto3" json:"package_name,omitempty"`
+	// size is the number of bytes of the package, at most 100 MiB.
+	Size int64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
+	// data is the next part of the package, of less than 4 MiB.
+	Data          []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadPackageRequest) Reset() {
+	*x = UploadPackageRequest{}
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadPackageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadPackageRequest) ProtoMessage() {}
+
+func (x *UploadPackageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadPackageRequest.ProtoReflect.Descriptor instead.
+func (*UploadPackageRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *UploadPackageRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *UploadPackageRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *UploadPackageRequest) GetPackageName() string {
+	if x != nil {
+		return x.PackageName
+	}
+	return ""
+}
+
+func (x *UploadPackageRequest) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *UploadPackageRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// UploadPackageResponse is the response of UploadPackage.
+type UploadPackageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// uri is the `working_dir` of a runtime environment with the package.
+	Uri           string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UploadPackageResponse) Reset() {
+	*x = UploadPackageResponse{}
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UploadPackageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UploadPackageResponse) ProtoMessage() {}
+
+func (x *UploadPackageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UploadPackageResponse.ProtoReflect.Descriptor instead.
+func (*UploadPackageResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UploadPackageResponse) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
 var File_raygate_v2_submission_service_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_submission_service_proto_rawDesc = "" +
@@ -796,7 +1034,22 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x19GetSubmissionLogsResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +
 	"\vnext_offset\x18\x02 \x01(\x03R\n" +
-	"nextOffset2\xf0\b\n" +
+	"nextOffset\"}\n" +
+	"\x11GetPackageRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tB\x03\xe0A\x02R\acluster\x12&\n" +
+	"\fpackage_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vpackageName\"&\n" +
+	"\x12GetPackageResponse\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\"\xad\x01\n" +
+	"\x14UploadPackageRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tB\x03\xe0A\x02R\acluster\x12&\n" +
+	"\fpackage_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vpackageName\x12\x17\n" +
+	"\x04size\x18\x04 \x01(\x03B\x03\xe0A\x02R\x04size\x12\x12\n" +
+	"\x04data\x18\x05 \x01(\fR\x04data\")\n" +
+	"\x15UploadPackageResponse\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri2\xea\n" +
+	"\n" +
 	"\x11SubmissionService\x12\xbd\x01\n" +
 	"\x10CreateSubmission\x12#.raygate.v2.CreateSubmissionRequest\x1a$.raygate.v2.CreateSubmissionResponse\"^\x82\xd3\xe4\x93\x02X:\n" +
 	"submissionb\n" +
@@ -807,7 +1060,10 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x0eStopSubmission\x12!.raygate.v2.StopSubmissionRequest\x1a\".raygate.v2.StopSubmissionResponse\"g\x82\xd3\xe4\x93\x02ab\n" +
 	"submission\"S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}:stop\x12\xb5\x01\n" +
 	"\x10DeleteSubmission\x12#.raygate.v2.DeleteSubmissionRequest\x1a$.raygate.v2.DeleteSubmissionResponse\"V\x82\xd3\xe4\x93\x02P*N/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}\x12\xbf\x01\n" +
-	"\x11GetSubmissionLogs\x12$.raygate.v2.GetSubmissionLogsRequest\x1a%.raygate.v2.GetSubmissionLogsResponse\"[\x82\xd3\xe4\x93\x02U\x12S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}/logs0\x01B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"\x11GetSubmissionLogs\x12$.raygate.v2.GetSubmissionLogsRequest\x1a%.raygate.v2.GetSubmissionLogsResponse\"[\x82\xd3\xe4\x93\x02U\x12S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}/logs0\x01\x12\x9f\x01\n" +
+	"\n" +
+	"GetPackage\x12\x1d.raygate.v2.GetPackageRequest\x1a\x1e.raygate.v2.GetPackageResponse\"R\x82\xd3\xe4\x93\x02L\x12J/apis/v2/namespaces/{namespace}/clusters/{cluster}/packages/{package_name}\x12V\n" +
+	"\rUploadPackage\x12 .raygate.v2.UploadPackageRequest\x1a!.raygate.v2.UploadPackageResponse(\x01B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_submission_service_proto_rawDescOnce sync.Once
@@ -821,7 +1077,7 @@ func file_raygate_v2_submission_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_submission_service_proto_rawDescData
 }
 
-var file_raygate_v2_submission_service_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_raygate_v2_submission_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_raygate_v2_submission_service_proto_goTypes = []any{
 	(*CreateSubmissionRequest)(nil),   // 0: raygate.v2.CreateSubmissionRequest
 	(*CreateSubmissionResponse)(nil),  // 1: raygate.v2.CreateSubmissionResponse
@@ -835,28 +1091,36 @@ var file_raygate_v2_submission_service_proto_goTypes = []any{
 	(*DeleteSubmissionResponse)(nil),  // 9: raygate.v2.DeleteSubmissionResponse
 	(*GetSubmissionLogsRequest)(nil),  // 10: raygate.v2.GetSubmissionLogsRequest
 	(*GetSubmissionLogsResponse)(nil), // 11: raygate.v2.GetSubmissionLogsResponse
-	(*Submission)(nil),                // 12: raygate.v2.Submission
+	(*GetPackageRequest)(nil),         // 12: raygate.v2.GetPackageRequest
+	(*GetPackageResponse)(nil),        // 13: raygate.v2.GetPackageResponse
+	(*UploadPackageRequest)(nil),      // 14: raygate.v2.UploadPackageRequest
+	(*UploadPackageResponse)(nil),     // 15: raygate.v2.UploadPackageResponse
+	(*Submission)(nil),                // 16: raygate.v2.Submission
 }
 var file_raygate_v2_submission_service_proto_depIdxs = []int32{
-	12, // 0: raygate.v2.CreateSubmissionRequest.submission:type_name -> raygate.v2.Submission
-	12, // 1: raygate.v2.CreateSubmissionResponse.submission:type_name -> raygate.v2.Submission
-	12, // 2: raygate.v2.GetSubmissionResponse.submission:type_name -> raygate.v2.Submission
-	12, // 3: raygate.v2.ListSubmissionsResponse.submissions:type_name -> raygate.v2.Submission
-	12, // 4: raygate.v2.StopSubmissionResponse.submission:type_name -> raygate.v2.Submission
+	16, // 0: raygate.v2.CreateSubmissionRequest.submission:type_name -> raygate.v2.Submission
+	16, // 1: raygate.v2.CreateSubmissionResponse.submission:type_name -> raygate.v2.Submission
+	16, // 2: raygate.v2.GetSubmissionResponse.submission:type_name -> raygate.v2.Submission
+	16, // 3: raygate.v2.ListSubmissionsResponse.submissions:type_name -> raygate.v2.Submission
+	16, // 4: raygate.v2.StopSubmissionResponse.submission:type_name -> raygate.v2.Submission
 	0,  // 5: raygate.v2.SubmissionService.CreateSubmission:input_type -> raygate.v2.CreateSubmissionRequest
 	2,  // 6: raygate.v2.SubmissionService.GetSubmission:input_type -> raygate.v2.GetSubmissionRequest
 	4,  // 7: raygate.v2.SubmissionService.ListSubmissions:input_type -> raygate.v2.ListSubmissionsRequest
 	6,  // 8: raygate.v2.SubmissionService.StopSubmission:input_type -> raygate.v2.StopSubmissionRequest
 	8,  // 9: raygate.v2.SubmissionService.DeleteSubmission:input_type -> raygate.v2.DeleteSubmissionRequest
 	10, // 10: raygate.v2.SubmissionService.GetSubmissionLogs:input_type -> raygate.v2.GetSubmissionLogsRequest
-	1,  // 11: raygate.v2.SubmissionService.CreateSubmission:output_type -> raygate.v2.CreateSubmissionResponse
-	3,  // 12: raygate.v2.SubmissionService.GetSubmission:output_type -> raygate.v2.GetSubmissionResponse
-	5,  // 13: raygate.v2.SubmissionService.ListSubmissions:output_type -> raygate.v2.ListSubmissionsResponse
-	7,  // 14: raygate.v2.SubmissionService.StopSubmission:output_type -> raygate.v2.StopSubmissionResponse
-	9,  // 15: raygate.v2.SubmissionService.DeleteSubmission:output_type -> raygate.v2.DeleteSubmissionResponse
-	11, // 16: raygate.v2.SubmissionService.GetSubmissionLogs:output_type -> raygate.v2.GetSubmissionLogsResponse
-	11, // [11:17] is the sub-list for method output_type
-	5,  // [5:11] is the sub-list for method input_type
+	12, // 11: raygate.v2.SubmissionService.GetPackage:input_type -> raygate.v2.GetPackageRequest
+	14, // 12: raygate.v2.SubmissionService.UploadPackage:input_type -> raygate.v2.UploadPackageRequest
+	1,  // 13: raygate.v2.SubmissionService.CreateSubmission:output_type -> raygate.v2.CreateSubmissionResponse
+	3,  // 14: raygate.v2.SubmissionService.GetSubmission:output_type -> raygate.v2.GetSubmissionResponse
+	5,  // 15: raygate.v2.SubmissionService.ListSubmissions:output_type -> raygate.v2.ListSubmissionsResponse
+	7,  // 16: raygate.v2.SubmissionService.StopSubmission:output_type -> raygate.v2.StopSubmissionResponse
+	9,  // 17: raygate.v2.SubmissionService.DeleteSubmission:output_type -> raygate.v2.DeleteSubmissionResponse
+	11, // 18: raygate.v2.SubmissionService.GetSubmissionLogs:output_type -> raygate.v2.GetSubmissionLogsResponse
+	13, // 19: raygate.v2.SubmissionService.GetPackage:output_type -> raygate.v2.GetPackageResponse
+	15, // 20: raygate.v2.SubmissionService.UploadPackage:output_type -> raygate.v2.UploadPackageResponse
+	13, // [13:21] is the sub-list for method output_type
+	5,  // [5:13] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
 	5,  // [5:5] is the sub-list for extension extendee
 	0,  // [0:5] is the sub-list for field type_name
@@ -875,7 +1139,7 @@ func file_raygate_v2_submission_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_submission_service_proto_rawDesc), len(file_raygate_v2_submission_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,8 @@ const (
 	SubmissionService_StopSubmission_FullMethodName    = "/raygate.v2.SubmissionService/StopSubmission"
 	SubmissionService_DeleteSubmission_FullMethodName  = "/raygate.v2.SubmissionService/DeleteSubmission"
 	SubmissionService_GetSubmissionLogs_FullMethodName = "/raygate.v2.SubmissionService/GetSubmissionLogs"
+	SubmissionService_GetPackage_FullMethodName        = "/raygate.v2.SubmissionService/GetPackage"
+	SubmissionService_UploadPackage_FullMethodName     = "/raygate.v2.SubmissionService/UploadPackage"
 )
 
 // SubmissionServiceClient is the client API for SubmissionService service.
@@ -32,8 +34,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
-// `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
-// deleting.
+// `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `update` for
+// uploading, `delete` for deleting.
 type SubmissionServiceClient interface {
 	// CreateSubmission submits a job. Ray accepts it before it starts it.
 	CreateSubmission(ctx context.Context, in *CreateSubmissionRequest, opts ...grpc.CallOption) (*CreateSubmissionResponse, error)
@@ -48,6 +50,12 @@ type SubmissionServiceClient interface {
 	// GetSubmissionLogs sends what the entrypoint writes. On REST the body is the log alone, as plain text; one that breaks off ends without
 	// its last chunk.
 	GetSubmissionLogs(ctx context.Context, in *GetSubmissionLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSubmissionLogsResponse], error)
+	// GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
+	// it does, Ray keeps the package for ten minutes.
+	GetPackage(ctx context.Context, in *GetPackageRequest, opts ...grpc.CallOption) (*GetPackageResponse, error)
+	// UploadPackage stores a package of files in the cluster. There is no path for it on REST; clients send the package to Ray's own path,
+	// `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
+	UploadPackage(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadPackageRequest, UploadPackageResponse], error)
 }
 
 type submissionServiceClient struct {
@@ -127,13 +135,36 @@ func (c *submissionServiceClient) GetSubmissionLogs(ctx context.Context, in *Get
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type SubmissionService_GetSubmissionLogsClient = grpc.ServerStreamingClient[GetSubmissionLogsResponse]
 
+func (c *submissionServiceClient) GetPackage(ctx context.Context, in *GetPackageRequest, opts ...grpc.CallOption) (*GetPackageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPackageResponse)
+	err := c.cc.Invoke(ctx, SubmissionService_GetPackage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *submissionServiceClient) UploadPackage(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadPackageRequest, UploadPackageResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SubmissionService_ServiceDesc.Streams[1], SubmissionService_UploadPackage_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[UploadPackageRequest, UploadPackageResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SubmissionService_UploadPackageClient = grpc.ClientStreamingClient[UploadPackageRequest, UploadPackageResponse]
+
 // SubmissionServiceServer is the server API for SubmissionService service.
 // All implementations must embed UnimplementedSubmissionServiceServer
 // for forward compatibility.
 //
 // SubmissionService submits Ray jobs to running RayClusters and looks after them, by the dashboard of the cluster. Callers need the rights to
-// `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `delete` for
-// deleting.
+// `get` the RayCluster and, on `services/proxy` of its head Service, to `get` for reading, `create` for submitting and stopping, `update` for
+// uploading, `delete` for deleting.
 type SubmissionServiceServer interface {
 	// CreateSubmission submits a job. Ray accepts it before it starts it.
 	CreateSubmission(context.Context, *CreateSubmissionRequest) (*CreateSubmissionResponse, error)
@@ -148,6 +179,12 @@ type SubmissionServiceServer interface {
 	// GetSubmissionLogs sends what the entrypoint writes. On REST the body is the log alone, as plain text; one that breaks off ends without
 	// its last chunk.
 	GetSubmissionLogs(*GetSubmissionLogsRequest, grpc.ServerStreamingServer[GetSubmissionLogsResponse]) error
+	// GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
+	// it does, Ray keeps the package for ten minutes.
+	GetPackage(context.Context, *GetPackageRequest) (*GetPackageResponse, error)
+	// UploadPackage stores a package of files in the cluster. There is no path for it on REST; clients send the package to Ray's own path,
+	// `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
+	UploadPackage(grpc.ClientStreamingServer[UploadPackageRequest, UploadPackageResponse]) error
 	mustEmbedUnimplementedSubmissionServiceServer()
 }
 
@@ -175,6 +212,12 @@ func (UnimplementedSubmissionServiceServer) DeleteSubmission(context.Context, *D
 }
 func (UnimplementedSubmissionServiceServer) GetSubmissionLogs(*GetSubmissionLogsRequest, grpc.ServerStreamingServer[GetSubmissionLogsResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetSubmissionLogs not implemented")
+}
+func (UnimplementedSubmissionServiceServer) GetPackage(context.Context, *GetPackageRequest) (*GetPackageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPackage not implemented")
+}
+func (UnimplementedSubmissionServiceServer) UploadPackage(grpc.ClientStreamingServer[UploadPackageRequest, UploadPackageResponse]) error {
+	return status.Error(codes.Unimplemented, "method UploadPackage not implemented")
 }
 func (UnimplementedSubmissionServiceServer) mustEmbedUnimplementedSubmissionServiceServer() {}
 func (UnimplementedSubmissionServiceServer) testEmbeddedByValue()                           {}
@@ -298,6 +341,31 @@ func _SubmissionService_GetSubmissionLogs_Handler(srv interface{}, stream grpc.S
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type SubmissionService_GetSubmissionLogsServer = grpc.ServerStreamingServer[GetSubmissionLogsResponse]
 
+func _SubmissionService_GetPackage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPackageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SubmissionServiceServer).GetPackage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SubmissionService_GetPackage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SubmissionServiceServer).GetPackage(ctx, req.(*GetPackageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SubmissionService_UploadPackage_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(SubmissionServiceServer).UploadPackage(&grpc.GenericServerStream[UploadPackageRequest, UploadPackageResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SubmissionService_UploadPackageServer = grpc.ClientStreamingServer[UploadPackageRequest, UploadPackageResponse]
+
 // SubmissionService_ServiceDesc is the grpc.ServiceDesc for SubmissionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -325,12 +393,21 @@ var SubmissionService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "DeleteSubmission",
 			Handler:    _SubmissionService_DeleteSubmission_Handler,
 		},
+		{
+			MethodName: "GetPackage",
+			Handler:    _SubmissionService_GetPackage_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "GetSubmissionLogs",
 			Handler:       _SubmissionService_GetSubmissionLogs_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "UploadPackage",
+			Handler:       _SubmissionService_UploadPackage_Handler,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "raygate/v2/submission_service.proto",
