@@ -99,6 +99,11 @@ const (
 	SidecarMode JobSubmissionMode = "SidecarMode"
 )
 
+// HasSubmitter reports whether a container submits the job and follows its log. An empty mode means K8sJobMode.
+func (m JobSubmissionMode) HasSubmitter() bool {
+	return m == "" || m == K8sJobMode || m == SidecarMode
+}
+
 // SubmitterConfig tunes the submitter.
 type SubmitterConfig struct {
 	// backoffLimit is how often the submitter is tried again. Unset means 2.

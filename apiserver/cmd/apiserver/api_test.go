@@ -30,7 +30,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/raygate/raygate/apiserver/internal/resource"
-	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/test/controlplane"
@@ -216,10 +215,18 @@ type served struct {
 	name, body string
 }
 
+func serviceOf(name string) protoreflect.ServiceDescriptor {
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		panic(err)
+	}
+	return d.(protoreflect.ServiceDescriptor)
+}
+
 func allServed() []served {
 	var all []served
 	for i := range kinds {
-		sd := restv2.Services[i]
+		sd := serviceOf(kinds[i].Service.ServiceName)
 		name := strings.TrimPrefix(kinds[i].Checks.Kind, "Ray")
 		create := sd.Methods().ByName(protoreflect.Name("Create" + name))
 		body := proto.GetExtension(create.Options(), annotations.E_Http).(*annotations.HttpRule).GetBody()

@@ -17,8 +17,8 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
-	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/pkg/telemetry"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // warn logs settings that are open to others.
@@ -157,12 +157,15 @@ func (a *app) followReadiness(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		all := healthpb.HealthCheckResponse_SERVING
-		for i, served := range restv2.Services {
+		for i, s := range a.stores {
 			state := healthpb.HealthCheckResponse_SERVING
-			if _, err := a.stores[i%len(a.stores)].check(); err != nil { // submissions, the last, go by the cache of clusters, the first
+			if _, err := s.check(); err != nil {
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
-			a.health.SetServingStatus(string(served.FullName()), state)
+			a.health.SetServingStatus(kinds[i].Service.ServiceName, state)
+			if i == 0 { // submissions go by the cache of clusters
+				a.health.SetServingStatus(raygatev2.SubmissionService_ServiceDesc.ServiceName, state)
+			}
 		}
 		a.health.SetServingStatus("", all)
 		select {

@@ -149,7 +149,7 @@ func (a *app) addServices() (err error) {
 			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.registry(),
 		})
 	}
-	r := service.Resources{Clusters: a.resources[0], Jobs: a.resources[1], Services: a.resources[2], CronJobs: a.resources[3]}
+	r := service.Resources{Kinds: a.resources}
 	if o.HistoryStore != "" {
 		if r.History, err = history.Open(context.Background(), o.HistoryStore, history.Limits{}); err != nil {
 			return err
@@ -198,8 +198,7 @@ func gauge(name, help string, labels prometheus.Labels, value func() float64) pr
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "raygate_apiserver_" + name, Help: help, ConstLabels: labels}, value)
 }
 
-// kinds are the served kinds, in the order of restv2.Services.
-var kinds = []resource.Kind{service.Clusters, service.Jobs, service.Services, service.CronJobs}
+var kinds = service.Kinds
 
 // chainOf is the way of every call behind flow control, outermost first.
 func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.ServerMetrics, timeout time.Duration) []interceptor.Interceptor {

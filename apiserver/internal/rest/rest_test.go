@@ -129,10 +129,15 @@ func build(tb testing.TB, s resource.Store, local bool, limits flowcontrol.Limit
 	if err != nil {
 		tb.Fatal(err)
 	}
-	empty := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(stub{})) }
-	service.RegisterAll(conn, service.Resources{
-		Clusters: resource.New(service.Clusters, options(s)), Jobs: empty(service.Jobs), Services: empty(service.Services), CronJobs: empty(service.CronJobs),
-	}, dashboards, store.NewTokens(nil, nil))
+	var resources service.Resources
+	for i, kind := range service.Kinds {
+		of := options(stub{})
+		if i == 0 {
+			of = options(s)
+		}
+		resources.Kinds = append(resources.Kinds, resource.New(kind, of))
+	}
+	service.RegisterAll(conn, resources, dashboards, store.NewTokens(nil, nil))
 	api, err := restv2.New(restv2.Options{
 		Conn: conn, Table: table, Dashboard: dashboards.Serve,
 		FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: who, Table: table, Limits: limits}),

@@ -211,14 +211,13 @@ func (s *jobServer) endOf(ctx context.Context, a attempt) *dashboard.Job {
 // submitterLog sends the output of the container that submits the job to Ray, as Kubernetes returns it to the caller.
 func (s *jobServer) submitterLog(ctx context.Context, a attempt, q logQuery, out *logSender) error {
 	container, selector := "", labels.Set{"batch.kubernetes.io/job-name": a.item.Name}
-	switch mode := rayv1.JobSubmissionMode(a.item.At("spec.submissionMode").Str); mode {
-	case "", rayv1.K8sJobMode:
-	case rayv1.SidecarMode:
+	switch mode := rayv1.JobSubmissionMode(a.item.At("spec.submissionMode").Str); {
+	case mode == rayv1.SidecarMode:
 		if a.cluster == "" {
 			return a.notStarted()
 		}
 		container, selector = rayv1.ContainerJobSubmitter, labels.Set{rayv1.LabelCluster: a.cluster, rayv1.LabelNodeType: string(rayv1.HeadNode)}
-	case rayv1.HTTPMode, rayv1.InteractiveMode:
+	case !mode.HasSubmitter():
 		return rpcstatus.Precondition("NO_SUBMITTER", "in %s there is no Pod that submits: use the source driver", mode)
 	}
 	var pods corev1.PodList

@@ -12,6 +12,9 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
+// Kinds are the served kinds. A new one comes last.
+var Kinds = []resource.Kind{Clusters, Jobs, Services, CronJobs}
+
 // The kinds, each with the service that serves it.
 var (
 	// Clusters are served by ClusterService.

@@ -40,21 +40,26 @@ func standardOf(noun string) map[string]method {
 	}
 }
 
-// Resources are the kinds that are served.
+// Resources are what the services read and write.
 type Resources struct {
-	Clusters, Jobs, Services, CronJobs *resource.Resource
+	// Kinds has those of each kind, in the order of the variable Kinds.
+	Kinds []*resource.Resource
 	// History has the logs of clusters that are gone; nil for none.
 	History History
 }
 
 // RegisterAll registers the services of all kinds, and that of submissions, whose pages have tokens.
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
-	r.Jobs.Dependents, r.Services.Dependents, r.CronJobs.Dependents = r.Clusters, r.Clusters, r.Jobs
-	Register(server, r.Clusters, nil)
-	Register(server, r.Jobs, &jobServer{Resource: r.Jobs, proxy: dashboards, history: r.History})
-	Register(server, r.Services, nil)
-	Register(server, r.CronJobs, &cronJobServer{Resource: r.CronJobs, jobs: r.Jobs, clock: clock.RealClock{}})
-	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{r.Clusters, dashboards}, tokens: tokens})
+	clusters, jobs, services, cronJobs := r.Kinds[0], r.Kinds[1], r.Kinds[2], r.Kinds[3]
+	jobs.Dependents, services.Dependents, cronJobs.Dependents = clusters, clusters, jobs
+	special := map[*resource.Resource]any{
+		jobs:     &jobServer{Resource: jobs, proxy: dashboards, history: r.History},
+		cronJobs: &cronJobServer{Resource: cronJobs, jobs: jobs, clock: clock.RealClock{}},
+	}
+	for _, kind := range r.Kinds {
+		Register(server, kind, special[kind])
+	}
+	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens})
 }
 
 // method is a standard method. resp is its response; for a stream it only has the type of the messages.

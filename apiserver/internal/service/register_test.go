@@ -19,15 +19,14 @@ type registered map[*grpc.ServiceDesc]any
 func (r registered) RegisterService(desc *grpc.ServiceDesc, impl any) { r[desc] = impl }
 
 func TestRegisterServesEveryMethod(t *testing.T) {
-	kinds := []resource.Kind{Clusters, Jobs, Services, CronJobs}
 	var all []*resource.Resource
-	for _, kind := range kinds {
+	for _, kind := range Kinds {
 		all = append(all, resource.New(kind, resource.Options{}))
 	}
 	server := registered{}
-	RegisterAll(server, Resources{Clusters: all[0], Jobs: all[1], Services: all[2], CronJobs: all[3]}, nil, store.NewTokens(nil, nil))
+	RegisterAll(server, Resources{Kinds: all}, nil, store.NewTokens(nil, nil))
 	services := []*grpc.ServiceDesc{&raygatev2.SubmissionService_ServiceDesc}
-	for _, kind := range kinds {
+	for _, kind := range Kinds {
 		services = append(services, kind.Service)
 	}
 	if len(server) != len(services) {

@@ -100,12 +100,13 @@ func newWorld(t *testing.T) *world {
 	chain := interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()})
 	entry, channel := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
-	of := func(kind resource.Kind) *resource.Resource { return resource.New(kind, options(kind)) }
 	tokens := store.NewTokens(nil, nil)
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
-		service.RegisterAll(s, service.Resources{
-			Clusters: of(service.Clusters), Jobs: of(service.Jobs), Services: of(service.Services), CronJobs: of(service.CronJobs), History: w.past,
-		}, proxy, tokens)
+		resources := service.Resources{History: w.past}
+		for _, kind := range service.Kinds {
+			resources.Kinds = append(resources.Kinds, resource.New(kind, options(kind)))
+		}
+		service.RegisterAll(s, resources, proxy, tokens)
 	}
 	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)

@@ -136,7 +136,7 @@ egress:
 {{- if include "raygate.gate" (dict "root" . "gate" "RayClusterMTLS") }}{{ $sets = append $sets "mtls" }}{{ end }}
 {{- if include "raygate.gate" (dict "root" . "gate" "KubernetesWAS") }}{{ $sets = append $sets "workload-aware-scheduling" }}{{ end }}
 {{- $scheduler := include "raygate.batchScheduler" . }}
-{{- if has $scheduler (list "volcano" "scheduler-plugins") }}{{ $sets = append $sets $scheduler }}{{ end }}
+{{- if has $scheduler (include "raygate.rules" . | splitList ",") }}{{ $sets = append $sets $scheduler }}{{ end }}
 {{- join "," $sets }}
 {{- end }}
 

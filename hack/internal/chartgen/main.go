@@ -221,15 +221,18 @@ func (g *generator) roles() {
 	// A component is written as whole objects if its role has another name than the component, or if it has more than a role. Components of
 	// scopes have no role.
 	whole := sets.New("self-managed", "cert-manager", "webhook", "device-admission-all", "device-admission-labelled")
+	var sets []string
 	components, err := os.ReadDir(filepath.Join(g.root, operator, "components"))
 	if err != nil && g.err == nil {
 		g.err = fmt.Errorf("listing components: %w", err)
 	}
 	for _, c := range components { // in the order of their names
 		if !whole.Has(c.Name()) {
+			sets = append(sets, c.Name())
 			sources = append(sources, source{c.Name(), operator + "/components/" + c.Name() + "/role.yaml"})
 		}
 	}
+	g.define("rules", "raygate.rules", strings.Join(sets, ","))
 	for _, s := range sources {
 		objects := g.documents(s.file)
 		if g.err != nil {

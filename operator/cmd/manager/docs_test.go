@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,31 +18,46 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/config"
 	"github.com/raygate/raygate/operator/internal/features"
+	"github.com/raygate/raygate/operator/internal/gang/registry"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of docs/operator.md")
+var update = flag.Bool("update", false, "write the generated parts of docs/operator.md and of the chart")
 
-// TestDocumentation holds the tables of docs/operator.md to the program.
+// TestDocumentation holds the tables of docs/operator.md, and the names of batch schedulers in the schema of the chart, to the program.
 func TestDocumentation(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "docs", "operator.md")
+	written(t, "docs/operator.md", func(text string) string {
+		for name, lines := range map[string][]string{
+			"flags": flagTable(), "old flags": oldFlagTable(), "fields": fieldTable(), "environment": environmentTable(), "gates": gateTable(),
+		} {
+			text = replaceBlock(t, text, name, lines)
+		}
+		return text
+	})
+	written(t, "charts/raygate/values.schema.json", func(text string) string {
+		names := `""`
+		for _, name := range registry.Names() {
+			names += fmt.Sprintf(",\n            %q", name)
+		}
+		return regexp.MustCompile(`(?s)("batchScheduler": .*?"enum": \[\s*)[^\]]*?(\s*\])`).ReplaceAllString(text, "${1}"+names+"${2}")
+	})
+}
+
+// written compares a file with what text returns for it, and writes it with -update.
+func written(t *testing.T, file string, text func(string) string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", filepath.FromSlash(file))
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(before)
-	for name, lines := range map[string][]string{
-		"flags": flagTable(), "old flags": oldFlagTable(), "fields": fieldTable(), "environment": environmentTable(), "gates": gateTable(),
-	} {
-		text = replaceBlock(t, text, name, lines)
-	}
-	switch {
-	case text == string(before):
+	switch after := text(string(before)); {
+	case after == string(before):
 	case *update:
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("docs/operator.md is not what the program says; run: go test ./operator/cmd/manager -run TestDocumentation -update")
+		t.Errorf("%s is not what the program says; run: go test ./operator/cmd/manager -run TestDocumentation -update", file)
 	}
 }
 

@@ -112,7 +112,7 @@ func (s *step) mayHaveJob() bool {
 		return false
 	case !s.in.Ray.Unknown:
 		return true
-	case s.mode(rayv1.HTTPMode):
+	case s.byOperator():
 		arrived := submit.DoneAt
 		if submit.Failed {
 			arrived = arrived.Add(settling)

@@ -119,10 +119,8 @@ func (s *step) mode(m rayv1.JobSubmissionMode) bool {
 	return s.spec.SubmissionMode == m || s.spec.SubmissionMode == "" && m == rayv1.K8sJobMode
 }
 
-// hasSubmitter reports whether a Kubernetes Job or a container of the operator submits and follows the job.
-func (s *step) hasSubmitter() bool {
-	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.SidecarMode)
-}
+// byOperator reports whether the operator submits the job by an HTTP call.
+func (s *step) byOperator() bool { return s.mode(rayv1.HTTPMode) }
 
 // seen reports whether Ray has had the job and the job has not ended.
 func (s *step) seen() bool {

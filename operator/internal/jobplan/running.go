@@ -62,7 +62,7 @@ func (s *step) failingSince() time.Time {
 // wait, and a deleted cluster ends the submitter anyway.
 func (s *step) submitterHolds() bool {
 	switch {
-	case !s.hasSubmitter(), s.in.Submitter.finished(), s.spec.Suspend, !s.in.Cluster.alive():
+	case !s.spec.SubmissionMode.HasSubmitter(), s.in.Submitter.finished(), s.spec.Suspend, !s.in.Cluster.alive():
 		return false
 	case s.mode(rayv1.SidecarMode):
 		return !s.in.Submitter.HeadLost
@@ -160,7 +160,7 @@ func loseRecord(s *step) {
 
 // leftUnknown reports whether the submitter has finished and Ray, queried after its last submission, does not know the job.
 func (s *step) leftUnknown() bool {
-	return s.hasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.lastSubmission())
+	return s.spec.SubmissionMode.HasSubmitter() && s.in.Submitter.finished() && s.in.Ray.Unknown && s.in.Ray.answeredSince(s.lastSubmission())
 }
 
 // lastSubmission returns when no submission of a submitter that has finished can arrive any more. A Job can fail because its Pod is deleted,
@@ -180,7 +180,7 @@ func (s *step) lastSubmission() time.Time {
 // submissionFailed also covers a submitter that ended when its cluster was gone.
 func submissionFailed(s *step) bool {
 	unheard := s.selects() && !s.in.Cluster.alive() && s.in.Submitter.finished() && !s.seen()
-	return s.leftUnknown() || unheard || s.mode(rayv1.HTTPMode) && s.in.Submit.Done && s.in.Submit.Refused && !s.seen()
+	return s.leftUnknown() || unheard || s.byOperator() && s.in.Submit.Done && s.in.Submit.Refused && !s.seen()
 }
 
 func failSubmission(s *step) {
@@ -196,7 +196,7 @@ func failSubmission(s *step) {
 
 // submitterEnd returns the deadline of a Ray job after its submitter succeeded; zero without one.
 func (s *step) submitterEnd() time.Time {
-	if !s.hasSubmitter() || !s.in.Submitter.finished() || s.in.Submitter.Failed || s.in.Limits.SubmitterFinished <= 0 {
+	if !s.spec.SubmissionMode.HasSubmitter() || !s.in.Submitter.finished() || s.in.Submitter.Failed || s.in.Limits.SubmitterFinished <= 0 {
 		return time.Time{}
 	}
 	return after(s.in.Submitter.FinishedSince, s.in.Limits.SubmitterFinished)
@@ -277,7 +277,7 @@ func recreateCluster(s *step) {
 
 // unsubmitted reports whether the job has to be submitted in HTTPMode, according to the last answer.
 func (s *step) unsubmitted() bool {
-	return s.mode(rayv1.HTTPMode) && s.in.Ray.Unknown && !s.seen() && s.in.Ray.FailingSince.IsZero()
+	return s.byOperator() && s.in.Ray.Unknown && !s.seen() && s.in.Ray.FailingSince.IsZero()
 }
 
 // submissionDue requires a query before the job is submitted again: a submission without an answer may have been accepted.

@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
@@ -27,13 +28,16 @@ const (
 	minGzip = 128 << 10
 )
 
-// Services are the services of this version: one per kind, then the one for submissions.
-var Services = []protoreflect.ServiceDescriptor{
-	raygatev2.File_raygate_v2_cluster_service_proto.Services().Get(0),
-	raygatev2.File_raygate_v2_job_service_proto.Services().Get(0),
-	raygatev2.File_raygate_v2_serve_service_proto.Services().Get(0),
-	raygatev2.File_raygate_v2_cronjob_service_proto.Services().Get(0),
-	raygatev2.File_raygate_v2_submission_service_proto.Services().Get(0),
+// services returns the services of this version: all of its proto package.
+func services() []protoreflect.ServiceDescriptor {
+	var all []protoreflect.ServiceDescriptor
+	protoregistry.GlobalFiles.RangeFilesByPackage(raygatev2.File_raygate_v2_meta_proto.Package(), func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			all = append(all, file.Services().Get(i))
+		}
+		return true
+	})
+	return all
 }
 
 // Options of New. All are required but Dashboard and Pages.
@@ -62,7 +66,7 @@ type API struct {
 
 // New returns the handler.
 func New(o Options) (*API, error) {
-	a := &API{Options: o, routes: rest.RoutesOf(Services...), files: make(chan struct{}, maxFiles)}
+	a := &API{Options: o, routes: rest.RoutesOf(services()...), files: make(chan struct{}, maxFiles)}
 	a.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: a.WriteError}
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))

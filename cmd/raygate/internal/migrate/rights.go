@@ -111,8 +111,8 @@ func rolesFor(operators []Operator) []string {
 		}
 	}
 	for _, o := range operators {
-		add("volcano", o.scheduler == "volcano")
-		add("scheduler-plugins", o.scheduler == "scheduler-plugins")
+		_, err := roles.Open("roles/" + o.scheduler + ".yaml")
+		add(o.scheduler, err == nil) // of a batch scheduler with objects
 		add("kubernetes-proxy", o.proxy)
 		add("mtls", o.gates["RayClusterMTLS"])
 		add("workload-aware-scheduling", o.gates["KubernetesWAS"])

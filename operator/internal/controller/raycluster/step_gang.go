@@ -13,10 +13,6 @@ import (
 	"github.com/raygate/raygate/operator/internal/report"
 )
 
-// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-volcano
-// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-scheduler-plugins
-// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-workload-aware-scheduling
-
 // gangs maintains the objects for the batch scheduler. It runs before Pods are created, so that the scheduler knows the size of a
 // gang before its first Pod exists, and follows every change of the size. Pods are still repaired if the scheduler's API does not
 // answer.

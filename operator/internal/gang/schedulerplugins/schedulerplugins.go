@@ -17,6 +17,8 @@ const (
 	labelPodGroup = "scheduling.x-k8s.io/pod-group"
 )
 
+// +kubebuilder:rbac:groups=scheduling.x-k8s.io,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-scheduler-plugins
+
 var podGroup = gang.Kind{Group: "scheduling.x-k8s.io", Kind: "PodGroup", Versions: []string{"v1alpha1"}}
 
 // Scheduler is the coscheduling plugin.

@@ -22,6 +22,8 @@ const (
 	annotationTaskSpec  = "volcano.sh/task-spec"
 )
 
+// +kubebuilder:rbac:groups=scheduling.volcano.sh,resources=podgroups,verbs=get;list;watch;create;patch,roleName=raygate-operator-volcano
+
 var podGroup = gang.Kind{Group: "scheduling.volcano.sh", Kind: "PodGroup", Versions: []string{"v1beta1"}}
 
 // Scheduler is Volcano.

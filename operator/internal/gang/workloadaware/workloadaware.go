@@ -22,6 +22,8 @@ const (
 	protection = "scheduling.k8s.io/podgroup-protection"
 )
 
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=podgroups;workloads,verbs=get;list;watch;create;patch;delete,roleName=raygate-operator-workload-aware-scheduling
+
 var (
 	versions = []string{"v1beta1", "v1alpha3", oldVersion}
 	workload = gang.Kind{Group: "scheduling.k8s.io", Kind: "Workload", Versions: versions}

@@ -224,7 +224,7 @@ const jobSources = [
 export function Logs({kind, object, rights}) {
   const {namespace, name} = object.metadata;
   const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}/logs`;
-  const submitter = !['HTTPMode', 'InteractiveMode'].includes(object.spec?.submissionMode);
+  const submitter = ['K8sJobMode', 'SidecarMode'].includes(object.spec?.submissionMode ?? 'K8sJobMode');
   const sources = jobSources.filter((s) => (s.id === 'driver' || submitter) && rights.can(...s.needs));
   if (sources.length === 0) {
     return rights.loaded ? html`<${Empty} title="You may not read logs here">The log of a job needs the right to get services/proxy in ${namespace}.<//>` : html`<${Spinner} />`;
