@@ -17,18 +17,17 @@ import (
 const systemPrefix = "system:"
 
 // ReviewJWT returns a SelfReview that verifies the caller's token itself instead of asking the API server. Tokens of users and groups that Kubernetes
-// itself gives out are unauthorized. Tokens that no issuer in a knows are for others; a nil others refuses them. ready returns an error while the
-// keys of the issuers are unknown; then so is the answer.
-func ReviewJWT(a authenticator.Token, ready func() error, others SelfReview) SelfReview {
+// itself gives out are unauthorized. Tokens that no issuer in a knows are for others; a nil others refuses them. An error of a that is ServiceUnavailable is
+// returned as it is; any other refuses the token.
+func ReviewJWT(a authenticator.Token, others SelfReview) SelfReview {
 	return func(ctx context.Context) (*authenticationv1.SelfSubjectReview, error) {
 		answer, ok, err := a.AuthenticateToken(ctx, CallerFrom(ctx).token)
 		switch {
 		case err == nil && !ok && others != nil:
 			return others(ctx)
+		case apierrors.IsServiceUnavailable(err):
+			return nil, err
 		case err != nil || !ok:
-			if away := ready(); away != nil {
-				return nil, apierrors.NewServiceUnavailable("the identity provider does not answer: " + away.Error())
-			}
 			return nil, apierrors.NewUnauthorized(refusalOf(err))
 		case ownedByKubernetes(answer.User):
 			return nil, apierrors.NewUnauthorized(fmt.Sprintf("user %q is not accepted: names of users and groups from an identity provider must not begin with %q; change the claim mappings",
@@ -52,7 +51,7 @@ func ownedByKubernetes(u user.Info) bool {
 	})
 }
 
-// refusalOf returns why a token is refused. The error may be several, one for each issuer; none has the token.
+// refusalOf returns why a token is refused. The error has no token.
 func refusalOf(err error) string {
 	if err == nil {
 		return "the token is from no issuer that this gateway trusts: log in again"
