@@ -17,7 +17,7 @@ const (
 	renewBefore = time.Minute
 	// renewalKept is how long the outcome of a renewal is kept for other requests with the same session.
 	renewalKept = time.Minute
-	// retryAfter is the time between two attempts to renew while the provider is away.
+	// retryAfter is the time between two attempts to ask a provider that is away: to renew a session, or for its endpoints.
 	retryAfter = 10 * time.Second
 	// otherReplica is how long after the time for a renewal a refusal may be due to another replica, which has used the refresh token.
 	otherReplica = 30 * time.Second
@@ -116,9 +116,9 @@ type outcome struct {
 	err     error
 }
 
-// renew returns the session with new tokens. Requests with the same refresh token share one outcome.
+// renew returns the session with new tokens. Requests with the same refresh token of the same provider share one outcome.
 func (l *Login) renew(ctx context.Context, p *provider, s *session) (*session, error) {
-	sum := sha256.Sum256([]byte(s.Refresh))
+	sum := sha256.Sum256([]byte(s.Issuer + "\x00" + s.Refresh))
 	key := string(sum[:])
 	result, _, _ := l.flight.Do(key, func() (any, error) {
 		if known, ok := l.renewals.Get(key); ok {
