@@ -108,14 +108,3 @@ func issuerOf(token string) string {
 }
 
 func endedKey(issuer, kind, id string) string { return issuer + "\x00" + kind + "\x00" + id }
-
-// hasEnded reports whether a logout or a logout token has ended a session.
-func (l *Login) hasEnded(s *session) bool {
-	for kind, id := range map[string]string{"id": s.ID, "sid": s.SID} {
-		if _, ok := l.ended.Get(endedKey(s.Issuer, kind, id)); ok && id != "" {
-			return true
-		}
-	}
-	at, ok := l.ended.Get(endedKey(s.Issuer, "sub", s.Subject))
-	return ok && s.Began <= at.(int64)
-}

@@ -147,6 +147,6 @@ func (p *provider) session(ctx context.Context, e *endpoints, token *oauth2.Toke
 		return nil, nil, errRefused("the ID token cannot be read")
 	}
 	return &session{
-		Issuer: p.IssuerURL, IDToken: raw, Refresh: token.RefreshToken, Subject: id.Subject, SID: claims.SID, Expires: id.Expiry.Unix(), Checked: p.now().Unix(),
+		Mark: Mark{Issuer: p.IssuerURL, Subject: id.Subject, SID: claims.SID}, IDToken: raw, Refresh: token.RefreshToken, Expires: id.Expiry.Unix(), Checked: p.now().Unix(),
 	}, id, nil
 }

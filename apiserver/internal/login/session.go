@@ -25,16 +25,10 @@ const (
 
 // session is what a browser keeps, sealed.
 type session struct {
-	// ID is random, and the same after a renewal.
-	ID      string `json:"id"`
-	Issuer  string `json:"i"`
+	Mark
 	IDToken string `json:"t"`
 	Refresh string `json:"r,omitempty"`
-	Subject string `json:"s"`
-	// SID is the provider's id of the session, empty if it has none.
-	SID string `json:"d,omitempty"`
-	// Began, Checked and Expires are in seconds since 1970: the login, the last answer of the provider, and the end of IDToken.
-	Began   int64 `json:"b"`
+	// Checked and Expires are in seconds since 1970: the last answer of the provider, and the end of IDToken.
 	Checked int64 `json:"c"`
 	Expires int64 `json:"e"`
 }
@@ -86,8 +80,8 @@ func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed strin
 	if err != nil {
 		return "", "", err
 	}
-	if l.hasEnded(s) {
-		return "", "", errEnded
+	if err := l.Check(&s.Mark); err != nil {
+		return "", "", err
 	}
 	now, due := l.clock.Now(), l.due(s)
 	valid := now.Before(time.Unix(s.Expires, 0))
@@ -99,7 +93,7 @@ func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed strin
 	}
 	next, err := l.renew(ctx, p, s)
 	switch {
-	case err == nil && l.hasEnded(next):
+	case err == nil && l.Check(&next.Mark) != nil:
 		return "", "", errEnded
 	case err == nil:
 		renewed, err = l.box.Seal(next, forSession)
