@@ -2,6 +2,7 @@ package attack
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -148,15 +149,34 @@ func TestLogin(t *testing.T) {
 		ada.wants(http.StatusUnauthorized, "none", "GET", clustersOfA, "")
 	})
 	t.Run("dashboard", func(t *testing.T) {
-		_, address := podaddress.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("page of ada")) }))
+		_, address := podaddress.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = w.Write([]byte("page of ada"))
+			if r.URL.Path == "/follow" {
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+		}))
 		newHead(t, teamA, "shown", "", address)
-		var ticket struct{ Path string }
-		got := ada.wants(http.StatusOK, "same-origin", "POST", clustersOfA+"/shown/dashboard:ticket", "")
-		must(t, json.Unmarshal([]byte(got.body), &ticket))
-		if got := ada.wants(http.StatusOK, "none", "GET", ticket.Path, ""); !strings.Contains(got.body, "page of ada") {
+		leaver := c.browser(t)
+		leaver.logsIn("ada")
+		page, other := leaver.page(), ada.page()
+		if got := leaver.wants(http.StatusOK, "none", "GET", page, ""); !strings.Contains(got.body, "page of ada") {
 			t.Errorf("the page: %s", got.body)
 		}
-		stranger.wants(http.StatusUnauthorized, "none", "GET", ticket.Path, "")
+		stranger.wants(http.StatusUnauthorized, "none", "GET", page, "")
+		open, err := leaver.Get(c.url + page + "follow")
+		must(t, err)
+		if open.StatusCode != http.StatusOK {
+			t.Fatalf("an open call of the page: %s", open.Status)
+		}
+		defer func() { _ = open.Body.Close() }()
+		// It ends with the session of its browser, and no other does.
+		leaver.wants(http.StatusOK, "same-origin", "DELETE", "/ui/session", "")
+		if got := leaver.wants(http.StatusUnauthorized, "none", "GET", page, ""); !strings.Contains(got.body, "SESSION_ENDED") {
+			t.Errorf("the page after the logout: %s", got.body)
+		}
+		ada.wants(http.StatusOK, "none", "GET", other, "")
+		_, _ = io.Copy(io.Discard, open.Body) // returns when the gateway ends the call
 	})
 	t.Run("renewal with a new key", func(t *testing.T) {
 		c.provider.Control(t, "rotate", nil)
@@ -181,6 +201,15 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%s have %.20q", where, found)
 		}
 	}
+}
+
+// page returns the path of the dashboard of the cluster shown.
+func (b *browser) page() string {
+	b.t.Helper()
+	var ticket struct{ Path string }
+	got := b.wants(http.StatusOK, "same-origin", "POST", clustersOfA+"/shown/dashboard:ticket", "")
+	must(b.t, json.Unmarshal([]byte(got.body), &ticket))
+	return ticket.Path
 }
 
 // session returns the sealed session of the browser.

@@ -72,7 +72,7 @@ func impersonated(ctx context.Context, o *Options, c *clients) (authn.SelfReview
 	if err != nil {
 		return nil, err
 	}
-	return authn.ReviewJWT(known, known.Ready, review), nil
+	return authn.ReviewJWT(known, review), nil
 }
 
 // addReviews authorizes callers by the access reviews of the API server.

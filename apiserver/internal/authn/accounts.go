@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
@@ -26,7 +25,7 @@ func ReviewAccounts(review TokenReview, audiences []string) SelfReview {
 		forGateway := slices.ContainsFunc(answer.Status.Audiences, func(a string) bool { return slices.Contains(audiences, a) })
 		namespace, name, err := serviceaccount.SplitUsername(answer.Status.User.Username)
 		if !answer.Status.Authenticated || !forGateway || err != nil {
-			return nil, apierrors.NewUnauthorized("the token is from no issuer that this gateway trusts, and not a valid token of a ServiceAccount for its audience")
+			return nil, refusal("the token is from no issuer that this gateway trusts, and not a valid token of a ServiceAccount for its audience")
 		}
 		// The groups follow from the name. The rest describes the token and its Pod, and takes rights of its own to impersonate.
 		self := &authenticationv1.SelfSubjectReview{}

@@ -9,16 +9,18 @@ import (
 	"testing"
 	"time"
 
+	clocktesting "k8s.io/utils/clock/testing"
+
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
 )
 
-// withProvider returns a console whose users log in at a provider, and the cookies of one who has.
-func withProvider(t *testing.T) (*Console, []*http.Cookie) {
+// withProvider returns a console whose users log in at a provider, the clock of their sessions, and the cookies of one who has logged in.
+func withProvider(t *testing.T, p *oidcprovider.Provider) (*Console, *clocktesting.FakeClock, []*http.Cookie) {
 	t.Helper()
-	p := oidcprovider.New(t)
 	write := func(name, text string) string {
 		file := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -34,11 +36,17 @@ func withProvider(t *testing.T) (*Console, []*http.Cookie) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	providers, err := login.New(config, nil, nil)
+	clock := clocktesting.NewFakeClock(time.Now())
+	providers, err := login.New(config, nil, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := issuers.New(t.Context(), trusted)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := newConsole(t, authn.Passthrough, nil)
+	c.FlowControl = flowcontrol.New(flowcontrol.Options{Identifier: authn.NewTokens(authn.ReviewJWT(known, nil), nil), Table: c.Table})
 	c.Providers = providers
 	address, request, err := providers.Begin(p.URL, "")
 	if err != nil {
@@ -50,14 +58,14 @@ func withProvider(t *testing.T) (*Console, []*http.Cookie) {
 	}
 	w := httptest.NewRecorder()
 	setCookies(w, httptest.NewRequest(http.MethodGet, "/", nil), loginCookie, done.Session)
-	return c, kept(w.Result())
+	return c, clock, kept(w.Result())
 }
 
 // A watch of a session ends when the session has to be renewed, so that none outlives its session.
 func TestWatchEndsWithSession(t *testing.T) {
 	defer func(before time.Duration) { longestCall = before }(longestCall)
 	longestCall = -5 * time.Minute // the default of checkInterval, after which the session is renewed
-	c, cookies := withProvider(t)
+	c, _, cookies := withProvider(t, oidcprovider.New(t))
 	r := httptest.NewRequest(http.MethodGet, "/apis/v2/clusters:watch", nil)
 	r.Header.Set("Cookie", header(cookies))
 	r.Header.Set("Sec-Fetch-Site", sameOrigin)
@@ -72,5 +80,39 @@ func TestWatchEndsWithSession(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), r)
 	if !watched {
 		t.Error("the watch has no token")
+	}
+}
+
+// A renewal whose claims give no user any more ends the session with the reason.
+func TestClaimsGiveNoUserAnyMore(t *testing.T) {
+	p := oidcprovider.New(t)
+	c, clock, cookies := withProvider(t, p)
+	ask := func() (*http.Response, string) {
+		r := httptest.NewRequest(http.MethodGet, sessionPath, nil)
+		r.Header.Set("Cookie", header(cookies))
+		r.Header.Set("Sec-Fetch-Site", sameOrigin)
+		w := httptest.NewRecorder()
+		c.WithSession(c).ServeHTTP(w, r)
+		return w.Result(), w.Body.String()
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // until the keys of the provider are known
+		if _, body := ask(); strings.Contains(body, "ada@example.com") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the session: %s", body)
+		}
+	}
+	p.Override(map[string]any{"email_verified": false})
+	clock.Step(5 * time.Minute)
+	resp, body := ask()
+	if !strings.Contains(body, "the address must be verified") || strings.Contains(body, "ada@example.com") || strings.Contains(body, "eyJ") {
+		t.Errorf("after the renewal: %s", body)
+	}
+	last := map[string]string{} // what a browser keeps of several cookies of one name
+	for _, cookie := range resp.Cookies() {
+		last[cookie.Name] = cookie.Value
+	}
+	if last[loginCookie+"-0"] != "" {
+		t.Error("the browser keeps the session")
 	}
 }

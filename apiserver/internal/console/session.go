@@ -68,7 +68,7 @@ func (c *Console) WithSession(next http.Handler) http.Handler {
 				c.WriteError(w, err)
 				return
 			}
-			ctx, cancel := context.WithCancel(r.Context())
+			ctx, cancel := context.WithCancel(c.Providers.WithMark(r.Context(), current))
 			defer cancel()
 			defer time.AfterFunc(c.Providers.Lasts(current)+longestCall, cancel).Stop()
 			r = r.WithContext(ctx)

@@ -37,11 +37,11 @@ func TestTickets(t *testing.T) {
 		return tickets
 	}
 	one, two := made(key), made(key)
-	handle, proof, expires, err := one.Issue(demo, "Bearer alice")
+	handle, proof, expires, err := one.Issue(demo, Holder{Authorization: "Bearer alice"})
 	if err != nil || !expires.Equal(now.Now().Add(time.Hour)) || strings.Contains(handle+proof, "alice") {
 		t.Fatalf("%q %q until %v, %v", handle, proof, expires, err)
 	}
-	long, _, _, err := one.Issue(demo, "Bearer "+strings.Repeat("x", 6000))
+	long, _, _, err := one.Issue(demo, Holder{Authorization: "Bearer " + strings.Repeat("x", 6000)})
 	if err != nil || len(long) != len(handle) {
 		t.Errorf("a handle grows with the token, %v", err)
 	}
@@ -49,8 +49,8 @@ func TestTickets(t *testing.T) {
 	if h.Cluster != demo || h.ID == "" || !h.Expires.Equal(expires) || err != nil {
 		t.Errorf("%+v %v", h, err)
 	}
-	if authorization, err := two.Prove(h, proof); authorization != "Bearer alice" || err != nil {
-		t.Errorf("%q %v", authorization, err)
+	if holder, err := two.Prove(h, proof); holder.Authorization != "Bearer alice" || err != nil {
+		t.Errorf("%v %v", holder, err)
 	}
 	changed := func(text string) string {
 		if text[0] == 'A' {
@@ -64,8 +64,8 @@ func TestTickets(t *testing.T) {
 		if found, err := tickets.Open(handle); !errors.As(err, &e) || e.Code != codes.Unauthenticated || found.Cluster != (types.NamespacedName{}) {
 			t.Errorf("the handle %s: %v %v", name, found, err)
 		}
-		if authorization, err := tickets.Prove(h, proof); !errors.As(err, &e) || e.Code != codes.Unauthenticated || authorization != "" {
-			t.Errorf("the proof %s: %q %v", name, authorization, err)
+		if holder, err := tickets.Prove(h, proof); !errors.As(err, &e) || e.Code != codes.Unauthenticated || holder != (Holder{}) {
+			t.Errorf("the proof %s: %v %v", name, holder, err)
 		}
 	}
 	refused("changed", two, changed(handle), changed(proof))
@@ -76,7 +76,7 @@ func TestTickets(t *testing.T) {
 	refused("exchanged", two, proof, handle)
 	refused("of another key", made([]byte(strings.Repeat("x", 32))), handle, proof)
 	refused("of a key of its own", made(nil), handle, proof)
-	again, other, _, err := one.Issue(demo, "Bearer alice")
+	again, other, _, err := one.Issue(demo, Holder{Authorization: "Bearer alice"})
 	if _, refusal := two.Prove(h, other); again == handle || err != nil || refusal == nil {
 		t.Errorf("the proof of another page of the same cluster: %v", refusal)
 	}
@@ -99,13 +99,13 @@ func TestTicketsOfAnOlderKey(t *testing.T) {
 		return tickets
 	}
 	opens := func(by, tickets *Tickets) bool {
-		handle, proof, _, err := by.Issue(demo, "Bearer alice")
+		handle, proof, _, err := by.Issue(demo, Holder{Authorization: "Bearer alice"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h, err := tickets.Open(handle)
-		authorization, refusal := tickets.Prove(h, proof)
-		return err == nil && refusal == nil && h.Cluster == demo && authorization == "Bearer alice"
+		holder, refusal := tickets.Prove(h, proof)
+		return err == nil && refusal == nil && h.Cluster == demo && holder.Authorization == "Bearer alice"
 	}
 	both := made(newer, older)
 	if !opens(made(older), both) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
 
+	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -24,16 +25,18 @@ type Pages struct {
 	*Proxy
 	// NeedToken means that callers without an Authorization header get no pages: a ticket cannot identify them again.
 	NeedToken bool
+	// Logins knows which sessions have ended. Nil means that there are none.
+	Logins *login.Login
 
 	tickets *Tickets
-	// callers are the Authorization headers of pages by their id, where files of pages need credentials: a browser sends none with them.
-	callers *cache.LRUExpireCache
+	// holders are the callers of pages by their id, where files of pages need credentials: a browser sends none with them.
+	holders *cache.LRUExpireCache
 }
 
 // NewPages returns Pages of the dashboards that p leads to. keys are those of NewTickets.
 func NewPages(p *Proxy, keys [][]byte) (*Pages, error) {
 	tickets, err := NewTickets(keys, nil)
-	return &Pages{Proxy: p, tickets: tickets, callers: cache.NewLRUExpireCache(maxPages)}, err
+	return &Pages{Proxy: p, tickets: tickets, holders: cache.NewLRUExpireCache(maxPages)}, err
 }
 
 // Page is a request for a page of a dashboard, or for a part of it.
@@ -45,10 +48,12 @@ type Page struct {
 	// Proof is passed to the scripts of the page. It is empty for a file that is requested without one, which needs no caller's
 	// authorization: see IsFile.
 	Proof string
-	// Authorization is the header of the caller. Anyone is set for a file that is the same for everybody: it needs no caller.
-	Authorization string
-	Anyone        bool
-	Expires       time.Time
+	// Holder is the caller. Anyone is set for a file that is the same for everybody: it needs no caller.
+	Holder
+	Anyone  bool
+	Expires time.Time
+
+	logins *login.Login
 }
 
 // Issue returns handle and proof of the pages of a cluster's dashboard for the context's caller, who has this Authorization header.
@@ -59,7 +64,7 @@ func (p *Pages) Issue(ctx context.Context, cluster types.NamespacedName, authori
 	if p.NeedToken && authorization == "" {
 		return "", "", time.Time{}, errNoTicket
 	}
-	return p.tickets.Issue(cluster, authorization)
+	return p.tickets.Issue(cluster, Holder{authorization, login.MarkFrom(ctx)})
 }
 
 // Open returns the page at path below a handle. base is the path of the handle. proof is empty if the request has none.
@@ -68,21 +73,29 @@ func (p *Pages) Open(handle, proof, base, path string) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	page := Page{Cluster: h.Cluster, Base: base, Path: path, Proof: proof, Expires: h.Expires}
+	page := Page{Cluster: h.Cluster, Base: base, Path: path, Proof: proof, Expires: h.Expires, logins: p.Logins}
 	if proof == "" && IsFile(path) {
 		if page.Anyone = p.ServesFiles(); page.Anyone {
 			return page, nil
 		}
-		if known, ok := p.callers.Get(h.ID); ok {
-			page.Authorization = known.(string)
-			return page, nil
+		if known, ok := p.holders.Get(h.ID); ok {
+			page.Holder = known.(Holder)
+			return page, page.ended()
 		}
 	}
-	if page.Authorization, err = p.tickets.Prove(h, proof); err != nil {
+	if page.Holder, err = p.tickets.Prove(h, proof); err != nil {
 		return Page{}, err
 	}
 	if !p.ServesFiles() {
-		p.callers.Add(h.ID, page.Authorization, time.Until(h.Expires))
+		p.holders.Add(h.ID, page.Holder, time.Until(h.Expires))
 	}
-	return page, nil
+	return page, page.ended()
+}
+
+// ended returns an error if the login of the page's caller has ended. A nil page has none.
+func (p *Page) ended() error {
+	if p == nil {
+		return nil
+	}
+	return p.logins.Check(p.Session)
 }

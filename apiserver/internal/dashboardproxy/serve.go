@@ -50,7 +50,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if d.access.Verb != "" {
-		go p.endWithRights(ctx, cancel, d)
+		go p.endWithRights(ctx, cancel, d, page)
 	}
 	reverseproxy.LimitBody(w, r)
 	target := reverseproxy.Target{
@@ -91,8 +91,8 @@ func (p *Proxy) mayKnow(ctx context.Context, key types.NamespacedName) error {
 	return p.Authorizer.Authorize(ctx, authz.Access{Verb: "get", Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Namespace: key.Namespace, Name: key.Name})
 }
 
-// endWithRights ends a call when its caller loses the right to it.
-func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d *Dashboard) {
+// endWithRights ends a call when its caller loses the right to it, or logs out. page is nil for a call of the API.
+func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d *Dashboard, page *Page) {
 	defer cancel()
 	ticker := time.NewTicker(rightsInterval)
 	defer ticker.Stop()
@@ -101,7 +101,7 @@ func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d 
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if p.StillAllowed(ctx, d) != nil {
+			if p.StillAllowed(ctx, d) != nil || page.ended() != nil {
 				return
 			}
 		}

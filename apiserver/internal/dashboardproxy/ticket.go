@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/seal"
 )
@@ -16,7 +17,7 @@ import (
 const ticketLife = time.Hour
 
 // Tickets seals and opens the two parts of a browser's access to the pages of one dashboard. The handle is part of their path and is not
-// secret. The proof is sent in a cookie or a header. The proof contains the Authorization header of its caller, so that each request is
+// secret. The proof is sent in a cookie or a header. The proof contains its Holder, so that each request is
 // authenticated and authorized again. Nothing is stored: every process with the same key opens them.
 type Tickets struct {
 	box   *seal.Box
@@ -44,26 +45,34 @@ type Handle struct {
 	Expires time.Time
 }
 
+// Holder is the caller to whom a ticket was issued.
+type Holder struct {
+	// Authorization is the header of the caller; it is empty if none is required.
+	Authorization string `json:"a,omitempty"`
+	// Session is the login of the caller, nil for a caller without one. The ticket ends with it.
+	Session *login.Mark `json:"s,omitempty"`
+}
+
 // sealed is the JSON of both.
 type sealed struct {
-	Namespace     string `json:"n,omitempty"`
-	Cluster       string `json:"c,omitempty"`
-	ID            string `json:"i"`
-	Authorization string `json:"a,omitempty"`
-	Expires       int64  `json:"e"` // seconds since 1970
+	Holder
+
+	Namespace string `json:"n,omitempty"`
+	Cluster   string `json:"c,omitempty"`
+	ID        string `json:"i"`
+	Expires   int64  `json:"e"` // seconds since 1970
 }
 
 // The purpose of a text is authenticated with it.
 const forPath, forProof = "path", "proof"
 
-// Issue returns handle and proof for the pages of a cluster's dashboard. authorization is the header of the caller; it is empty if none is
-// required.
-func (t *Tickets) Issue(cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error) {
+// Issue returns handle and proof for the pages of a cluster's dashboard.
+func (t *Tickets) Issue(cluster types.NamespacedName, to Holder) (handle, proof string, expires time.Time, err error) {
 	expires, id := t.clock.Now().Add(ticketLife).Truncate(time.Second), rand.Text()
 	if handle, err = t.box.Seal(sealed{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: id, Expires: expires.Unix()}, forPath); err != nil {
 		return "", "", time.Time{}, err
 	}
-	proof, err = t.box.Seal(sealed{ID: id, Authorization: authorization, Expires: expires.Unix()}, forProof)
+	proof, err = t.box.Seal(sealed{ID: id, Holder: to, Expires: expires.Unix()}, forProof)
 	return handle, proof, expires, err
 }
 
@@ -73,16 +82,16 @@ func (t *Tickets) Open(handle string) (Handle, error) {
 	return Handle{types.NamespacedName{Namespace: s.Namespace, Name: s.Cluster}, s.ID, time.Unix(s.Expires, 0)}, err
 }
 
-// Prove returns the Authorization header in the proof for a handle.
-func (t *Tickets) Prove(h Handle, proof string) (authorization string, err error) {
+// Prove returns the Holder in the proof for a handle.
+func (t *Tickets) Prove(h Handle, proof string) (Holder, error) {
 	s, err := t.open(proof, forProof)
 	if err == nil && s.ID != h.ID {
 		err = errTicket
 	}
 	if err != nil {
-		return "", err
+		return Holder{}, err
 	}
-	return s.Authorization, nil
+	return s.Holder, nil
 }
 
 var errTicket = &rpcstatus.Error{

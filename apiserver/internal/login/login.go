@@ -36,7 +36,7 @@ type Login struct {
 	clock     clock.PassiveClock
 
 	flight singleflight.Group
-	// renewals are the outcomes of renewals by the hash of the refresh token, so that requests that were sent at the same time share one: many
+	// renewals are the outcomes of renewals by the hash of issuer and refresh token, so that requests that were sent at the same time share one: many
 	// providers take a refresh token once.
 	renewals *cache.LRUExpireCache
 	// ended are the times of logouts by the id of the session, and of logout tokens by issuer and sid or subject.

@@ -29,19 +29,23 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
-func trusted(t *testing.T, p *oidcprovider.Provider) *apiserver.AuthenticationConfiguration {
+func trusted(t *testing.T, p *oidcprovider.Provider, others ...*oidcprovider.Provider) *apiserver.AuthenticationConfiguration {
 	t.Helper()
-	c, err := issuers.Load(write(t, "authentication.yaml", p.Config()))
+	c, err := issuers.Load(write(t, "authentication.yaml", p.Config(others...)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// start returns logins at the provider, and the clock that they use.
-func start(t *testing.T, p *oidcprovider.Provider) (*Login, *clocktesting.FakeClock) {
+// start returns logins at the providers, and the clock that they use.
+func start(t *testing.T, p *oidcprovider.Provider, others ...*oidcprovider.Provider) (*Login, *clocktesting.FakeClock) {
 	t.Helper()
-	c, err := Load(write(t, "login.yaml", "redirectURL: https://ray.example.com/oauth2/callback\nproviders: [{issuerURL: '"+p.URL+"', clientID: raygate}]\n"), trusted(t, p))
+	text := "redirectURL: https://ray.example.com/oauth2/callback\nproviders:\n"
+	for _, each := range append(others, p) {
+		text += "- {issuerURL: '" + each.URL + "', clientID: raygate}\n"
+	}
+	c, err := Load(write(t, "login.yaml", text), trusted(t, p, others...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,53 +249,6 @@ func TestAnotherSubject(t *testing.T) {
 	p.Override(map[string]any{"sub": "2"})
 	if _, _, err := l.Resume(t.Context(), done.Session); !HasEnded(err) {
 		t.Errorf("a renewal for another subject: %v", err)
-	}
-}
-
-func TestBackChannelLogout(t *testing.T) {
-	p, stranger := oidcprovider.New(t), oidcprovider.New(t)
-	l, clock := start(t, p)
-	p.Override(map[string]any{"sid": "a"})
-	a := logIn(t, l, p)
-	p.Override(map[string]any{"sid": "b"})
-	b := logIn(t, l, p)
-	events := map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}
-	logout := func(p *oidcprovider.Provider, changes map[string]any) error {
-		claims := map[string]any{"events": events, "jti": "1", "sid": "a", "email": nil, "email_verified": nil, "groups": nil}
-		maps.Copy(claims, changes)
-		return l.Notify(t.Context(), p.Token(t, claims))
-	}
-	for name, changes := range map[string]map[string]any{
-		"an ID token": {"events": nil}, "with a nonce": {"nonce": "x"}, "for another client": {"aud": "other"}, "expired": {"exp": clock.Now().Add(-time.Minute).Unix()},
-	} {
-		if err := logout(p, changes); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	if logout(stranger, map[string]any{"iss": p.URL}) == nil || l.Notify(t.Context(), "abc") == nil || l.Notify(t.Context(), strings.Repeat("x", maxLogoutToken+1)) == nil {
-		t.Error("a foreign logout token is accepted")
-	}
-	if _, _, err := l.Resume(t.Context(), a.Session); err != nil {
-		t.Fatalf("a refused logout token ends the session: %v", err)
-	}
-	if err := logout(p, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := l.Resume(t.Context(), a.Session); !HasEnded(err) {
-		t.Errorf("after the logout token of its sid: %v", err)
-	}
-	if _, _, err := l.Resume(t.Context(), b.Session); err != nil {
-		t.Errorf("the other session: %v", err)
-	}
-	if err := logout(p, map[string]any{"sid": nil}); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := l.Resume(t.Context(), b.Session); !HasEnded(err) {
-		t.Errorf("after the logout token of its subject: %v", err)
-	}
-	clock.Step(time.Second)
-	if _, _, err := l.Resume(t.Context(), logIn(t, l, p).Session); err != nil {
-		t.Errorf("a later session of the subject: %v", err)
 	}
 }
 

@@ -2,6 +2,8 @@ package login
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -66,45 +68,43 @@ func (p *provider) revoke(ctx context.Context, e *endpoints, token string) {
 // has begun. It holds for this process; others learn it when they renew the session.
 func (l *Login) Notify(ctx context.Context, text string) error {
 	bad := rpcstatus.BadField("logout_token", "not a logout token of a provider of this gateway")
-	if len(text) > maxLogoutToken {
+	p := l.provider(issuerOf(text))
+	if p == nil {
 		return bad
 	}
-	var away error
-	for _, p := range l.providers {
-		e, err := p.discover()
-		if err != nil {
-			away = err
-			continue
-		}
-		token, err := e.verifier.VerifyLogout(oidc.ClientContext(ctx, p.http), text)
-		if err != nil {
-			continue
-		}
-		key := endedKey(p.IssuerURL, "sid", token.SessionID)
-		if token.SessionID == "" {
-			key = endedKey(p.IssuerURL, "sub", token.Subject)
-		}
-		l.ended.Add(key, l.clock.Now().Unix(), endedKept)
-		return nil
+	e, err := p.discover()
+	if err != nil {
+		return err
 	}
-	if away != nil {
-		return away
+	token, err := e.verifier.VerifyLogout(oidc.ClientContext(ctx, p.http), text)
+	if err != nil {
+		return bad
 	}
-	return bad
+	key := endedKey(p.IssuerURL, "sid", token.SessionID)
+	if token.SessionID == "" {
+		key = endedKey(p.IssuerURL, "sub", token.Subject)
+	}
+	l.ended.Add(key, l.clock.Now().Unix(), endedKept)
+	return nil
 }
 
 // maxLogoutToken is the longest logout token in bytes.
 const maxLogoutToken = 16 << 10
 
-func endedKey(issuer, kind, id string) string { return issuer + "\x00" + kind + "\x00" + id }
-
-// hasEnded reports whether a logout or a logout token has ended a session.
-func (l *Login) hasEnded(s *session) bool {
-	for kind, id := range map[string]string{"id": s.ID, "sid": s.SID} {
-		if _, ok := l.ended.Get(endedKey(s.Issuer, kind, id)); ok && id != "" {
-			return true
-		}
+// issuerOf returns the issuer that a logout token names, without a verification; empty for none.
+func issuerOf(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 || len(token) > maxLogoutToken {
+		return ""
 	}
-	at, ok := l.ended.Get(endedKey(s.Issuer, "sub", s.Subject))
-	return ok && s.Began <= at.(int64)
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(payload, &claims) != nil {
+		return ""
+	}
+	return claims.Issuer
 }
+
+func endedKey(issuer, kind, id string) string { return issuer + "\x00" + kind + "\x00" + id }

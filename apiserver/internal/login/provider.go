@@ -30,8 +30,10 @@ type provider struct {
 	http     *http.Client
 	now      func() time.Time
 
-	mu    sync.Mutex
-	found *endpoints // nil until the provider has answered once
+	mu     sync.Mutex
+	found  *endpoints // nil until the provider has answered once
+	failed error      // of the last attempt
+	again  time.Time  // of the next attempt after failed
 }
 
 // endpoints are what a provider says about itself.
@@ -57,20 +59,26 @@ func newProvider(c *ProviderConfig, redirect string, now func() time.Time) (*pro
 	return p, nil
 }
 
-// discover returns the endpoints. They are fetched once; an error is not kept.
+// discover returns the endpoints. They are fetched once. A failure holds for retryAfter, so that nobody waits for the attempts of others.
 func (p *provider) discover() (*endpoints, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != nil {
-		return p.found, nil
+	if p.found == nil && !p.now().Before(p.again) {
+		if p.found, p.failed = p.fetch(); p.failed != nil {
+			p.failed, p.again = errAway(p.failed), p.now().Add(retryAfter)
+		}
 	}
+	return p.found, p.failed
+}
+
+func (p *provider) fetch() (*endpoints, error) {
 	ctx, at := oidc.ClientContext(context.Background(), p.http), p.IssuerURL // keys are fetched later, too, so no caller's context
 	if p.issuer.DiscoveryURL != "" {
 		ctx, at = oidc.InsecureIssuerURLContext(ctx, p.IssuerURL), strings.TrimSuffix(p.issuer.DiscoveryURL, "/.well-known/openid-configuration")
 	}
 	known, err := oidc.NewProvider(ctx, at)
 	if err != nil {
-		return nil, errAway(err)
+		return nil, err
 	}
 	e := &endpoints{
 		Config:   oauth2.Config{ClientID: p.ClientID, ClientSecret: p.secret, Endpoint: known.Endpoint(), RedirectURL: p.redirect, Scopes: p.Scopes},
@@ -80,9 +88,8 @@ func (p *provider) discover() (*endpoints, error) {
 		e.Endpoint.AuthStyle = oauth2.AuthStyleInParams // a public client has nothing to authenticate with
 	}
 	if err := known.Claims(e); err != nil {
-		return nil, errAway(err)
+		return nil, err
 	}
-	p.found = e
 	return e, nil
 }
 
@@ -140,6 +147,6 @@ func (p *provider) session(ctx context.Context, e *endpoints, token *oauth2.Toke
 		return nil, nil, errRefused("the ID token cannot be read")
 	}
 	return &session{
-		Issuer: p.IssuerURL, IDToken: raw, Refresh: token.RefreshToken, Subject: id.Subject, SID: claims.SID, Expires: id.Expiry.Unix(), Checked: p.now().Unix(),
+		Mark: Mark{Issuer: p.IssuerURL, Subject: id.Subject, SID: claims.SID}, IDToken: raw, Refresh: token.RefreshToken, Expires: id.Expiry.Unix(), Checked: p.now().Unix(),
 	}, id, nil
 }

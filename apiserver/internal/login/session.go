@@ -17,7 +17,7 @@ const (
 	renewBefore = time.Minute
 	// renewalKept is how long the outcome of a renewal is kept for other requests with the same session.
 	renewalKept = time.Minute
-	// retryAfter is the time between two attempts to renew while the provider is away.
+	// retryAfter is the time between two attempts to ask a provider that is away: to renew a session, or for its endpoints.
 	retryAfter = 10 * time.Second
 	// otherReplica is how long after the time for a renewal a refusal may be due to another replica, which has used the refresh token.
 	otherReplica = 30 * time.Second
@@ -25,16 +25,10 @@ const (
 
 // session is what a browser keeps, sealed.
 type session struct {
-	// ID is random, and the same after a renewal.
-	ID      string `json:"id"`
-	Issuer  string `json:"i"`
+	Mark
 	IDToken string `json:"t"`
 	Refresh string `json:"r,omitempty"`
-	Subject string `json:"s"`
-	// SID is the provider's id of the session, empty if it has none.
-	SID string `json:"d,omitempty"`
-	// Began, Checked and Expires are in seconds since 1970: the login, the last answer of the provider, and the end of IDToken.
-	Began   int64 `json:"b"`
+	// Checked and Expires are in seconds since 1970: the last answer of the provider, and the end of IDToken.
 	Checked int64 `json:"c"`
 	Expires int64 `json:"e"`
 }
@@ -86,8 +80,8 @@ func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed strin
 	if err != nil {
 		return "", "", err
 	}
-	if l.hasEnded(s) {
-		return "", "", errEnded
+	if err := l.Check(&s.Mark); err != nil {
+		return "", "", err
 	}
 	now, due := l.clock.Now(), l.due(s)
 	valid := now.Before(time.Unix(s.Expires, 0))
@@ -99,7 +93,7 @@ func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed strin
 	}
 	next, err := l.renew(ctx, p, s)
 	switch {
-	case err == nil && l.hasEnded(next):
+	case err == nil && l.Check(&next.Mark) != nil:
 		return "", "", errEnded
 	case err == nil:
 		renewed, err = l.box.Seal(next, forSession)
@@ -116,9 +110,9 @@ type outcome struct {
 	err     error
 }
 
-// renew returns the session with new tokens. Requests with the same refresh token share one outcome.
+// renew returns the session with new tokens. Requests with the same refresh token of the same provider share one outcome.
 func (l *Login) renew(ctx context.Context, p *provider, s *session) (*session, error) {
-	sum := sha256.Sum256([]byte(s.Refresh))
+	sum := sha256.Sum256([]byte(s.Issuer + "\x00" + s.Refresh))
 	key := string(sum[:])
 	result, _, _ := l.flight.Do(key, func() (any, error) {
 		if known, ok := l.renewals.Get(key); ok {

@@ -22,6 +22,8 @@ import (
 // Provider is an identity provider that signs any claims.
 type Provider struct {
 	*httptest.Server
+	// Mappings are the fields of the issuer in Config but the first one, each indented by two spaces.
+	Mappings string
 
 	mu   sync.Mutex
 	keys []*ecdsa.PrivateKey // the last one signs
@@ -30,10 +32,19 @@ type Provider struct {
 	flows flows
 }
 
+// mappings are those of a new Provider.
+const mappings = `  claimMappings:
+    username: {expression: claims.email}
+    groups: {claim: groups, prefix: ""}
+    extra: [{key: example.com/subject, valueExpression: claims.sub}]
+  claimValidationRules:
+  - {expression: "claims.?email_verified.orValue(true) == true", message: the address must be verified}
+`
+
 // New starts a provider, which ends with the test.
 func New(t *testing.T) *Provider {
 	t.Helper()
-	p := &Provider{flows: flows{t: t}}
+	p := &Provider{Mappings: mappings, flows: flows{t: t}}
 	p.Rotate(t)
 	p.Server = httptest.NewTLSServer(p)
 	t.Cleanup(p.Close)
@@ -135,22 +146,17 @@ func (p *Provider) Claims(t *testing.T, changes map[string]any) []byte {
 	return text
 }
 
-// Config is the AuthenticationConfiguration for the provider.
-func (p *Provider) Config() string {
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})
-	return fmt.Sprintf(`apiVersion: apiserver.config.k8s.io/v1
-kind: AuthenticationConfiguration
-jwt:
-- issuer:
+// Config is the AuthenticationConfiguration for the provider, and for others after it.
+func (p *Provider) Config(others ...*Provider) string {
+	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n"
+	for _, each := range append([]*Provider{p}, others...) {
+		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: each.Certificate().Raw})
+		text += fmt.Sprintf(`- issuer:
     url: %s
     audiences: [raygate]
     certificateAuthority: |
       %s
-  claimMappings:
-    username: {expression: claims.email}
-    groups: {claim: groups, prefix: ""}
-    extra: [{key: example.com/subject, valueExpression: claims.sub}]
-  claimValidationRules:
-  - {expression: "claims.?email_verified.orValue(true) == true", message: the address must be verified}
-`, p.URL, strings.ReplaceAll(strings.TrimSpace(string(ca)), "\n", "\n      "))
+%s`, each.URL, strings.ReplaceAll(strings.TrimSpace(string(ca)), "\n", "\n      "), each.Mappings)
+	}
+	return text
 }

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"os"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/apis/apiserver/install"
 	"k8s.io/apiserver/pkg/apis/apiserver/validation"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	authenticationcel "k8s.io/apiserver/pkg/authentication/cel"
-	"k8s.io/apiserver/pkg/authentication/token/union"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 )
@@ -44,16 +43,12 @@ func Load(file string) (*apiserver.AuthenticationConfiguration, error) {
 	return c, nil
 }
 
-// Issuers verify tokens.
-type Issuers struct {
-	authenticator.Token
-	each []oidc.AuthenticatorTokenWithHealthCheck
-}
+// Issuers verify tokens, each those that name it.
+type Issuers []oidc.AuthenticatorTokenWithHealthCheck
 
 // New returns the issuers of c. They fetch and refresh their keys in the background until ctx ends.
-func New(ctx context.Context, c *apiserver.AuthenticationConfiguration) (*Issuers, error) {
-	all := &Issuers{}
-	var tokens []authenticator.Token
+func New(ctx context.Context, c *apiserver.AuthenticationConfiguration) (Issuers, error) {
+	var all Issuers
 	for _, jwt := range c.JWT {
 		o := oidc.Options{JWTAuthenticator: jwt, SupportedSigningAlgs: oidc.AllValidSigningAlgorithms()}
 		if ca := jwt.Issuer.CertificateAuthority; ca != "" {
@@ -67,17 +62,23 @@ func New(ctx context.Context, c *apiserver.AuthenticationConfiguration) (*Issuer
 		if err != nil {
 			return nil, fmt.Errorf("preparing issuer %s: %w", jwt.Issuer.URL, err)
 		}
-		all.each, tokens = append(all.each, one), append(tokens, one)
+		all = append(all, one)
 	}
-	all.Token = union.New(tokens...)
 	return all, nil
 }
 
-// Ready returns an error for each issuer whose keys were never fetched.
-func (i *Issuers) Ready() error {
-	var errs []error
-	for _, one := range i.each {
-		errs = append(errs, one.HealthCheck())
+// AuthenticateToken implements authenticator.Token. It is false without an error for a token that names no issuer. The error is ServiceUnavailable if the
+// keys of the issuer that the token names were never fetched; no other issuer has a part in it.
+func (all Issuers) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+	for _, one := range all {
+		away := one.HealthCheck()
+		answer, ok, err := one.AuthenticateToken(ctx, token)
+		switch {
+		case err != nil && away != nil:
+			return nil, false, apierrors.NewServiceUnavailable("the identity provider does not answer: " + away.Error())
+		case err != nil || ok:
+			return answer, ok, err
+		}
 	}
-	return utilerrors.NewAggregate(errs)
+	return nil, false, nil
 }

@@ -29,10 +29,10 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-// start returns an Identifier that trusts the provider.
-func start(t *testing.T, p *oidcprovider.Provider) (*Issuers, authn.Identifier) {
+// start returns an Identifier that trusts the providers.
+func start(t *testing.T, p *oidcprovider.Provider, others ...*oidcprovider.Provider) (Issuers, authn.Identifier) {
 	t.Helper()
-	c, err := Load(write(t, p.Config()))
+	c, err := Load(write(t, p.Config(others...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +40,17 @@ func start(t *testing.T, p *oidcprovider.Provider) (*Issuers, authn.Identifier) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, i.Ready, nil), nil), authn.NewProven())
+	return i, authn.NewEither(authn.NewTokens(authn.ReviewJWT(i, nil), nil), authn.NewProven())
 }
 
-func (i *Issuers) await(t *testing.T) {
+// await waits for the keys of the issuers.
+func (all Issuers) await(t *testing.T) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return i.Ready() == nil, nil })
-	if err != nil {
-		t.Fatal(i.Ready())
+	for _, one := range all {
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return one.HealthCheck() == nil, nil })
+		if err != nil {
+			t.Fatal(one.HealthCheck())
+		}
 	}
 }
 
@@ -142,6 +145,37 @@ func TestProviderComesLate(t *testing.T) {
 	i.await(t)
 	if _, err := ask(t, identify, token); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each token is for the issuer that it names: another one that is away neither accepts it nor makes a refusal look like an outage.
+func TestTwoIssuers(t *testing.T) {
+	here, late := oidcprovider.New(t), oidcprovider.New(t)
+	late.SetAway(true)
+	i, identify := start(t, late, here)
+	i[1:].await(t)
+	ofHere, ofLate := here.Token(t, nil), late.Token(t, map[string]any{"email": "ben@example.com"})
+	if c, err := ask(t, identify, ofHere); err != nil || c.Name() != "ada@example.com" {
+		t.Errorf("while the other issuer is away: caller %v, error %v", c, err)
+	}
+	if _, err := ask(t, identify, ofLate); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("of the issuer that is away: %v", err)
+	}
+	for name, token := range map[string]string{
+		"expired": here.Token(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}), "of no issuer": oidcprovider.New(t).Token(t, nil), "no token": "abc",
+	} {
+		if _, err := ask(t, identify, token); !apierrors.IsUnauthorized(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	late.SetAway(false)
+	i.await(t)
+	here.SetAway(true)
+	if c, err := ask(t, identify, ofLate); err != nil || c.Name() != "ben@example.com" {
+		t.Errorf("once the issuer is there: caller %v, error %v", c, err)
+	}
+	if _, err := ask(t, identify, here.Token(t, map[string]any{"iss": late.URL})); !apierrors.IsUnauthorized(err) {
+		t.Errorf("a token that one issuer has signed in the name of the other: %v", err)
 	}
 }
 
