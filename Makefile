@@ -17,8 +17,10 @@ SIMULATE ?= true
 NODES ?= simulated
 # LOGIN=oidc: an identity provider with two users, by which people log in to the gateway.
 LOGIN ?=
-LOCAL_FLAGS := $(if $(filter real,$(NODES)),--real-nodes=1,--simulate=$(SIMULATE)) $(if $(LOGIN),--login=$(LOGIN))
-LOCAL_NEEDS := build $(if $(filter real,$(NODES)),node) $(if $(LOGIN),provider)
+# STORE=s3: an S3 server for the history of ended objects, instead of a folder.
+STORE ?=
+LOCAL_FLAGS := $(if $(filter real,$(NODES)),--real-nodes=1,--simulate=$(SIMULATE)) $(if $(LOGIN),--login=$(LOGIN)) $(if $(STORE),--store=$(STORE))
+LOCAL_NEEDS := build $(if $(filter real,$(NODES)),node) $(if $(LOGIN),provider) $(if $(STORE),store)
 
 .PHONY: help
 help: ## Show this list
@@ -47,6 +49,10 @@ node: ## Build what real nodes consist of (some minutes the first time; Linux)
 .PHONY: provider
 provider: ## Build the identity provider for LOGIN=oidc
 	@$(GO) build -C test/oidc -o '$(CURDIR)/bin/raygate-oidc' .
+
+.PHONY: store
+store: ## Build the S3 server for STORE=s3
+	@$(GO) build -C test/s3 -o '$(CURDIR)/bin/raygate-s3' .
 
 .PHONY: ray-image
 ray-image: ## Make the image of Ray for real nodes (Debian, root)
@@ -86,7 +92,7 @@ docs: ## Make the documentation as a site in bin/docs (index.html; needs Python,
 ##@ Run
 
 .PHONY: run
-run: $(LOCAL_NEEDS) ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray; NODES=real: containers; LOGIN=oidc: users)
+run: $(LOCAL_NEEDS) ## Start a control plane, the operator and the gateway; Ctrl-C stops all (SIMULATE=false: no Ray; NODES=real: containers; LOGIN=oidc: users; STORE=s3)
 	@exec bin/raygate-local run $(LOCAL_FLAGS)
 
 .PHONY: up

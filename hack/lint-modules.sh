@@ -28,6 +28,6 @@ lint() {
 }
 # Not cmd/kube: loading it means compiling all of Kubernetes again, for a dispatcher of two files.
 lint localcluster ./internal/... ./cmd/ray/... ./cmd/raygate-local/...
-for module in $libraries hack/release hack/internal/thirdparty observability test/bench test/console test/oidc; do
+for module in $libraries hack/release hack/internal/thirdparty observability test/bench test/console test/oidc test/s3; do
 	lint "$module" ./...
 done

@@ -1,6 +1,6 @@
 // Package history keeps what is worth knowing about Ray objects after they have ended: the object with its status and conditions,
 // its events and Pods, the details of its Ray job, and the log of the driver. The operator writes, the gateway reads. The store is a
-// bucket of gocloud.dev/blob: a folder, or S3 and compatible services.
+// bucket of gocloud.dev/blob: a folder, S3 and compatible services, or those that package drivers links besides.
 //
 // # Layout
 //

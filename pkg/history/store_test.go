@@ -25,18 +25,12 @@ var (
 	small = history.Limits{Log: 1000, Record: 4000}
 )
 
-// everywhere runs a test on a store in memory and on one in a folder.
+// everywhere runs a test on stores in memory, in a folder and in S3.
 func everywhere(t *testing.T, l history.Limits, do func(t *testing.T, s *history.Store)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) { do(t, history.New(memblob.OpenBucket(nil), l)) })
-	t.Run("folder", func(t *testing.T) {
-		s, err := history.Open(t.Context(), "file://"+t.TempDir()+"/history", l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Close() })
-		do(t, s)
-	})
+	t.Run("folder", func(t *testing.T) { do(t, open(t, "file://"+t.TempDir()+"/history", l)) })
+	t.Run("S3", func(t *testing.T) { do(t, open(t, bucket(t), l)) })
 }
 
 // job returns the record of an attempt that ended some minutes after begin.

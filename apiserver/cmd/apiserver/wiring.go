@@ -31,7 +31,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/history"
-	_ "github.com/raygate/raygate/pkg/history/drivers" // file:// and s3://
+	_ "github.com/raygate/raygate/pkg/history/drivers" // file://, s3:// and azblob://
 	"github.com/raygate/raygate/pkg/validation"
 )
 

@@ -131,7 +131,7 @@ egress:
 {{- if .Values.rbac.tokenAuth }}{{ $sets = append $sets "token-auth" }}{{ end }}
 {{- if .Values.rbac.routes }}{{ $sets = append $sets "routes" }}{{ end }}
 {{- if .Values.useKubernetesProxy }}{{ $sets = append $sets "kubernetes-proxy" }}{{ end }}
-{{- if .Values.history.url }}{{ $sets = append $sets "history" }}{{ end }}
+{{- if include "raygate.history.url" .Values.history }}{{ $sets = append $sets "history" }}{{ end }}
 {{- if .Values.deviceAdmission.enabled }}{{ $sets = append $sets "device-admission" }}{{ end }}
 {{- if include "raygate.gate" (dict "root" . "gate" "RayClusterMTLS") }}{{ $sets = append $sets "mtls" }}{{ end }}
 {{- if include "raygate.gate" (dict "root" . "gate" "KubernetesWAS") }}{{ $sets = append $sets "workload-aware-scheduling" }}{{ end }}
@@ -150,6 +150,9 @@ egress:
 {{- end }}
 {{- if and .Values.singleNamespaceInstall (eq .Values.gateway.authentication.mode "impersonate") }}
 {{- fail "gateway.authentication.mode impersonate needs rights on the whole cluster, which singleNamespaceInstall leaves out: use passthrough" }}
+{{- end }}
+{{- if and .Values.history.url .Values.history.persistence.enabled }}
+{{- fail "history.persistence.enabled is a store of its own: set history.url to \"\"" }}
 {{- end }}
 {{- range $field := list "affinity" "containers" "nodeSelector" "securityContext" "serviceAccountName" "tolerations" "topologySpreadConstraints" "volumes" }}
 {{- if or (hasKey $.Values.podSpec $field) (hasKey $.Values.gateway.podSpec $field) }}

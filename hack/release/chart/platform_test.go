@@ -172,6 +172,35 @@ providers:
 	}
 }
 
+// Operator and gateway share a claim, and the credentials of a store.
+func TestHistory(t *testing.T) {
+	objects := render(t, "{history: {secretName: keys, persistence: {enabled: true, size: 5Gi}}, gateway: {enabled: true}}")
+	claim := find[corev1.PersistentVolumeClaim](t, objects, "PersistentVolumeClaim", "raygate-history")
+	if claim.Spec.Resources.Requests.Storage().String() != "5Gi" || claim.Spec.StorageClassName != nil || claim.Annotations["helm.sh/resource-policy"] != "keep" {
+		t.Errorf("the claim is %+v", claim)
+	}
+	for _, name := range []string{"raygate-operator", "raygate-apiserver"} {
+		pod := find[appsv1.Deployment](t, objects, "Deployment", name).Spec.Template.Spec
+		c := pod.Containers[0]
+		if !slices.Contains(c.Args, "--history-store=file:///history") || len(c.EnvFrom) != 1 || c.EnvFrom[0].SecretRef.Name != "keys" {
+			t.Errorf("%s: arguments %q, environment from %+v", name, c.Args, c.EnvFrom)
+		}
+		mounted := slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == "history" && m.MountPath == "/history" })
+		shared := slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+			return v.Name == "history" && v.PersistentVolumeClaim.ClaimName == "raygate-history"
+		})
+		if group := pod.SecurityContext.FSGroup; !mounted || !shared || group == nil || *group != 65532 {
+			t.Errorf("%s: mounts %+v, volumes %+v, fsGroup %v", name, c.VolumeMounts, pod.Volumes, group)
+		}
+	}
+	find[rbacv1.ClusterRole](t, objects, "ClusterRole", "raygate-operator-history")
+	for _, o := range render(t, "history: {persistence: {enabled: true, existingClaim: mine}}") {
+		if o.GetKind() == "PersistentVolumeClaim" {
+			t.Errorf("the chart makes the claim %s beside one that exists", o.GetName())
+		}
+	}
+}
+
 // Files in volumes serve without a certificate, too.
 func TestVolumesAlone(t *testing.T) {
 	const values = "gateway: {enabled: true, tls: {mode: none}, extraVolumes: [{name: a, emptyDir: {}}], extraVolumeMounts: [{name: a, mountPath: /a}]}"

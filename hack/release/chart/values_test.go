@@ -217,6 +217,7 @@ func TestRefused(t *testing.T) {
 		"batchScheduler: {name: vulcano}":                                "batchScheduler",
 		"deviceAdmission: {enabled: true}":                               "webhooks.mode",
 		"deviceAdmission: {scope: Everything}":                           "scope",
+		`history: {url: "s3://b", persistence: {enabled: true}}`:         "history.url",
 		"{policies: {enabled: true}, webhooks: {mode: cert-manager}}":    "choose one",
 		"{singleNamespaceInstall: true, webhooks: {mode: self-managed}}": "singleNamespaceInstall",
 	} {

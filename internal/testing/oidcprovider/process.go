@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/raygate/raygate/internal/testing/programs"
 )
 
 // Process is the provider of test/oidc as a process. It has the users ada and ben, whose passwords are their names.
@@ -30,8 +32,8 @@ func Start(t testing.TB, console string, args ...string) *Process {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "oidc")
-	if out, err := exec.Command("go", "build", "-C", sources(t), "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building the identity provider: %v: %s", err, out)
+	if err := programs.Build("test/oidc", program); err != nil {
+		t.Fatal(err)
 	}
 	p := &Process{Dir: dir, Log: filepath.Join(dir, "oidc.log")}
 	log, err := os.Create(p.Log)
@@ -60,23 +62,6 @@ func Start(t testing.TB, console string, args ...string) *Process {
 	}
 	p.URL = strings.TrimSpace(line)
 	return p
-}
-
-// sources returns the folder of the program. Tests run at any depth below the root.
-func sources(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		at := filepath.Join(dir, "test", "oidc")
-		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-			return at
-		}
-	}
-	t.Fatal("test/oidc is not above the working directory")
-	return ""
 }
 
 // Config is the file for --authentication-config.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/raygate/raygate/localcluster/internal/controlplane"
@@ -27,12 +26,15 @@ func (r *runner) installCRDs(ctx context.Context) error {
 // startRaygate starts the operator and the gateway in parallel and waits for both.
 func (r *runner) startRaygate(ctx context.Context) error {
 	local := func(name string) string { return fmt.Sprintf("127.0.0.1:%d", r.ports[name]) }
+	store, err := r.startStore(ctx)
+	if err != nil {
+		return err
+	}
 	r.out.printf("starting the operator and the gateway")
-	past := (&url.URL{Scheme: "file", Path: r.paths.history()}).String()
 	// They need the longest grace period, because they finish requests and reconciles.
 	const grace = 4 * time.Second
 	operator, err := r.group.Start(proc.Spec{
-		Name: "raygate-operator", Path: r.paths.operator(), Log: r.paths.log("raygate-operator"),
+		Name: "raygate-operator", Path: r.paths.operator(), Log: r.paths.log("raygate-operator"), Env: store.env,
 		Args: []string{
 			"--kubeconfig", r.cp.Kubeconfig,
 			"--metrics-bind-address=" + local(portOperatorMetrics),
@@ -40,7 +42,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--leader-elect=false",
 			"--use-kubernetes-proxy", // the API server reaches Pods; programs on this machine do not
 			"--feature-gates=RayCronJob=true",
-			"--history-store=" + past,
+			store.flag,
 		},
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {
@@ -51,14 +53,14 @@ func (r *runner) startRaygate(ctx context.Context) error {
 		return err
 	}
 	gateway, err := r.group.Start(proc.Spec{
-		Name: "raygate-apiserver", Path: r.paths.gateway(), Log: r.paths.log("raygate-apiserver"),
+		Name: "raygate-apiserver", Path: r.paths.gateway(), Log: r.paths.log("raygate-apiserver"), Env: store.env,
 		Args: append(authentication,
 			"--kubeconfig", r.cp.Kubeconfig,
 			"--grpc-address="+local(portGatewayGRPC),
 			"--http-address="+local(portGatewayHTTP),
 			"--metrics-address="+local(portGatewayMetrics),
 			"--use-kubernetes-proxy",
-			"--history-store="+past,
+			store.flag,
 		),
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {

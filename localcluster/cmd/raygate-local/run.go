@@ -31,6 +31,7 @@ const (
 	portOperatorMetrics = "operator metrics"
 	portOperatorProbes  = "operator probes"
 	portProvider        = "identity provider"
+	portStore           = "S3 server"
 )
 
 var usualPorts = ports.Table{
@@ -43,6 +44,7 @@ var usualPorts = ports.Table{
 	portOperatorMetrics: 8890,
 	portOperatorProbes:  8891,
 	portProvider:        8892,
+	portStore:           8893,
 }
 
 type runOptions struct {
@@ -53,6 +55,7 @@ type runOptions struct {
 	simulate       bool
 	withoutRaygate bool
 	login          string
+	store          string
 }
 
 func (o *runOptions) addFlags(f *pflag.FlagSet) {
@@ -63,6 +66,7 @@ func (o *runOptions) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.simulate, "simulate", true, "simulate Ray behind head Pods, and run entrypoints of jobs and submitters as processes of this machine")
 	f.BoolVar(&o.withoutRaygate, "without-raygate", false, "start neither the operator nor the gateway")
 	f.StringVar(&o.login, "login", "", "\"oidc\": start an identity provider with two users, by which people log in to the gateway; empty: everybody has all rights")
+	f.StringVar(&o.store, "store", "", "\"s3\": start an S3 server for the history of ended objects; empty: a folder")
 }
 
 // maxRealNodes limits the real nodes of one machine. Each node runs a kubelet and a containerd.
@@ -91,7 +95,7 @@ func (o *runOptions) check() (paths, error) {
 	if err != nil {
 		return paths{}, err
 	}
-	return p, errors.Join(p.missing(!o.withoutRaygate), o.checkLogin(p))
+	return p, errors.Join(p.missing(!o.withoutRaygate), o.checkLogin(p), o.checkStore(p))
 }
 
 func runCommand() *cobra.Command {

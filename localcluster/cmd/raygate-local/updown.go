@@ -86,7 +86,10 @@ func up(ctx context.Context, o runOptions) error {
 		return fmt.Errorf("opening log: %w", err)
 	}
 	defer log.Close()
-	args := []string{"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--real-nodes=%d", o.realNodes), fmt.Sprintf("--simulate=%t", o.simulate), fmt.Sprintf("--without-raygate=%t", o.withoutRaygate), "--login=" + o.login}
+	args := []string{
+		"run", "--dir", p.data, fmt.Sprintf("--nodes=%d", o.nodes), fmt.Sprintf("--real-nodes=%d", o.realNodes), fmt.Sprintf("--simulate=%t", o.simulate),
+		fmt.Sprintf("--without-raygate=%t", o.withoutRaygate), "--login=" + o.login, "--store=" + o.store,
+	}
 	if o.crds != "" {
 		args = append(args, "--crds", o.crds)
 	}
@@ -220,7 +223,7 @@ func awaitEnd(ctx context.Context, p paths, pid int) error {
 
 // owned lists what a run creates in its folder. reset removes only these, and then the folder if it is empty: --dir may name a
 // folder with other files.
-var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "nodes", "history", "egress.yaml", "egress.sock", "login"}
+var owned = []string{"etcd", "pki", "logs", "kubeconfig", "env", "ports.json", "state.json", "state.json.new", "lock", "pods", "nodes", "history", "egress.yaml", "egress.sock", "login", "s3"}
 
 func reset(ctx context.Context, dir string) error {
 	if err := down(ctx, dir); err != nil {

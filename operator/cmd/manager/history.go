@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/pkg/history"
-	_ "github.com/raygate/raygate/pkg/history/drivers" // file:// and s3://
+	_ "github.com/raygate/raygate/pkg/history/drivers" // file://, s3:// and azblob://
 )
 
 // HistoryOptions configure the history of ended objects.
@@ -40,7 +40,7 @@ func newHistoryOptions() HistoryOptions {
 }
 
 func (h *HistoryOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&h.Store, "history-store", h.Store, "Store for the history of ended Ray objects and the logs of their drivers: file:///FOLDER or s3://BUCKET?region=REGION. Credentials come from the environment. Needs the rights of config/components/history. Unset: no history.")
+	fs.StringVar(&h.Store, "history-store", h.Store, "Store for the history of ended Ray objects and the logs of their drivers: file:///FOLDER, s3://BUCKET?region=REGION or azblob://CONTAINER?storage_account=ACCOUNT. Credentials come from the environment. Needs the rights of config/components/history. Unset: no history.")
 	fs.DurationVar(&h.Wait, "history-wait", h.Wait, "How long the end of an attempt and the deletion of a RayJob wait for the history store.")
 	fs.Var(&h.LogLimit, "history-log-limit", "Largest log in the history. The middle of a larger one is cut.")
 	fs.DurationVar(&h.MaxAge, "history-max-age", h.MaxAge, "How long the history of an object is kept; 0 means no limit.")

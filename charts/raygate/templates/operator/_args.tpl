@@ -23,7 +23,7 @@
 {{- if $v.useKubernetesProxy }}
 - --use-kubernetes-proxy
 {{- end }}
-{{- with $v.history.url }}
+{{- with include "raygate.history.url" $v.history }}
 - {{ printf "--history-store=%s" . | quote }}
 {{- end }}
 {{- if not $v.leaderElectionEnabled }}

@@ -1,0 +1,5 @@
+//go:build gcs
+
+package drivers
+
+import _ "gocloud.dev/blob/gcsblob" // gs://
