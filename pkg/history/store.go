@@ -103,6 +103,9 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 	if err := s.write(ctx, r.entry(size).key(), summary); err != nil {
 		return false, failed("writing the index", err)
 	}
+	if err := s.putUsage(ctx, r); err != nil {
+		return false, err
+	}
 	err = s.write(ctx, r.folder()+recordName, text)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		return false, nil // another process was faster
@@ -113,7 +116,7 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 // write writes an object that does not exist yet, or the same one again.
 func (s *Store) write(ctx context.Context, key string, text []byte) error {
 	err := s.bucket.WriteAll(ctx, key, text, &blob.WriterOptions{ContentType: "application/json", IfNotExist: true, MaxConcurrency: 1})
-	if gcerrors.Code(err) == gcerrors.FailedPrecondition && key[:len(index)] == index {
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition && !strings.HasPrefix(key, objects) {
 		return nil
 	}
 	return err
