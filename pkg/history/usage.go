@@ -13,7 +13,7 @@ type Usage struct {
 	GPU float64 `json:"gpuSeconds,omitempty"`
 	TPU float64 `json:"tpuSeconds,omitempty"`
 	// Memory is in GiB.
-	Memory float64 `json:"memoryGiBSeconds,omitempty"`
+	Memory float64 `json:"memoryGibSeconds,omitempty"`
 }
 
 // Plus returns the sum of u and a multiple of what.
