@@ -26,6 +26,8 @@ type History interface {
 	OfName(ctx context.Context, k history.Key) ([]history.Key, error)
 	// List returns a page of records.
 	List(ctx context.Context, q history.Query, from history.Cursor, size int) (history.Page, error)
+	// Sums returns the usage of a namespace in a month.
+	Sums(ctx context.Context, namespace, month string, by history.Grouping) ([]history.Sum, error)
 	// Log returns the log of a record from an offset on.
 	Log(ctx context.Context, k history.Key, offset int64) (io.ReadCloser, error)
 }

@@ -212,6 +212,106 @@ func (x *HistoryRecord) GetLost() []string {
 	return nil
 }
 
+// Usage is what the Pods of RayClusters requested, times the seconds for which they ran.
+type Usage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// queue of Kueue; empty for none, and if the sums are not grouped by it.
+	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
+	// owner is the user in the annotation `raygate.io/user` or the label `ray.io/user`; empty for none, and if the sums are not grouped by it.
+	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	// clusters is the number of RayClusters.
+	Clusters int32 `protobuf:"varint,3,opt,name=clusters,proto3" json:"clusters,omitempty"`
+	// cpu_seconds are CPUs times seconds.
+	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	// gpu_seconds are GPUs times seconds.
+	GpuSeconds float64 `protobuf:"fixed64,5,opt,name=gpu_seconds,json=gpuSeconds,proto3" json:"gpu_seconds,omitempty"`
+	// tpu_seconds are TPU chips times seconds.
+	TpuSeconds float64 `protobuf:"fixed64,6,opt,name=tpu_seconds,json=tpuSeconds,proto3" json:"tpu_seconds,omitempty"`
+	// memory_gib_seconds are GiB times seconds.
+	MemoryGibSeconds float64 `protobuf:"fixed64,7,opt,name=memory_gib_seconds,json=memoryGibSeconds,proto3" json:"memory_gib_seconds,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Usage) Reset() {
+	*x = Usage{}
+	mi := &file_raygate_v2_history_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Usage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Usage) ProtoMessage() {}
+
+func (x *Usage) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_history_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Usage.ProtoReflect.Descriptor instead.
+func (*Usage) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_history_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Usage) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *Usage) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *Usage) GetClusters() int32 {
+	if x != nil {
+		return x.Clusters
+	}
+	return 0
+}
+
+func (x *Usage) GetCpuSeconds() float64 {
+	if x != nil {
+		return x.CpuSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetGpuSeconds() float64 {
+	if x != nil {
+		return x.GpuSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetTpuSeconds() float64 {
+	if x != nil {
+		return x.TpuSeconds
+	}
+	return 0
+}
+
+func (x *Usage) GetMemoryGibSeconds() float64 {
+	if x != nil {
+		return x.MemoryGibSeconds
+	}
+	return 0
+}
+
 var File_raygate_v2_history_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_history_proto_rawDesc = "" +
@@ -238,7 +338,18 @@ const file_raygate_v2_history_proto_rawDesc = "" +
 	"\x05queue\x18\x0e \x01(\tR\x05queue\x12\x17\n" +
 	"\ahas_log\x18\x0f \x01(\bR\x06hasLog\x12\x1b\n" +
 	"\tlog_bytes\x18\x10 \x01(\x03R\blogBytes\x12\x12\n" +
-	"\x04lost\x18\x11 \x03(\tR\x04lostB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"\x04lost\x18\x11 \x03(\tR\x04lost\"\xe0\x01\n" +
+	"\x05Usage\x12\x14\n" +
+	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x14\n" +
+	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x1a\n" +
+	"\bclusters\x18\x03 \x01(\x05R\bclusters\x12\x1f\n" +
+	"\vcpu_seconds\x18\x04 \x01(\x01R\n" +
+	"cpuSeconds\x12\x1f\n" +
+	"\vgpu_seconds\x18\x05 \x01(\x01R\n" +
+	"gpuSeconds\x12\x1f\n" +
+	"\vtpu_seconds\x18\x06 \x01(\x01R\n" +
+	"tpuSeconds\x12,\n" +
+	"\x12memory_gib_seconds\x18\a \x01(\x01R\x10memoryGibSecondsB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_history_proto_rawDescOnce sync.Once
@@ -252,15 +363,16 @@ func file_raygate_v2_history_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_history_proto_rawDescData
 }
 
-var file_raygate_v2_history_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_raygate_v2_history_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_raygate_v2_history_proto_goTypes = []any{
 	(*HistoryRecord)(nil),         // 0: raygate.v2.HistoryRecord
-	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
+	(*Usage)(nil),                 // 1: raygate.v2.Usage
+	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
 }
 var file_raygate_v2_history_proto_depIdxs = []int32{
-	1, // 0: raygate.v2.HistoryRecord.create_time:type_name -> google.protobuf.Timestamp
-	1, // 1: raygate.v2.HistoryRecord.start_time:type_name -> google.protobuf.Timestamp
-	1, // 2: raygate.v2.HistoryRecord.end_time:type_name -> google.protobuf.Timestamp
+	2, // 0: raygate.v2.HistoryRecord.create_time:type_name -> google.protobuf.Timestamp
+	2, // 1: raygate.v2.HistoryRecord.start_time:type_name -> google.protobuf.Timestamp
+	2, // 2: raygate.v2.HistoryRecord.end_time:type_name -> google.protobuf.Timestamp
 	3, // [3:3] is the sub-list for method output_type
 	3, // [3:3] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
@@ -279,7 +391,7 @@ func file_raygate_v2_history_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_history_proto_rawDesc), len(file_raygate_v2_history_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

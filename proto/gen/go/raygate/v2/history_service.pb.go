@@ -361,6 +361,134 @@ func (x *GetHistoryResponse) GetRayJob() *structpb.Struct {
 	return nil
 }
 
+// GetUsageRequest is the request of GetUsage.
+type GetUsageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the RayClusters.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// month in UTC, such as `2026-11`; empty means the current one.
+	Month string `protobuf:"bytes,2,opt,name=month,proto3" json:"month,omitempty"`
+	// group_by is `queue`, `owner`, or both with a comma between them; empty means one sum.
+	GroupBy       string `protobuf:"bytes,3,opt,name=group_by,json=groupBy,proto3" json:"group_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUsageRequest) Reset() {
+	*x = GetUsageRequest{}
+	mi := &file_raygate_v2_history_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUsageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUsageRequest) ProtoMessage() {}
+
+func (x *GetUsageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_history_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUsageRequest.ProtoReflect.Descriptor instead.
+func (*GetUsageRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_history_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GetUsageRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetUsageRequest) GetMonth() string {
+	if x != nil {
+		return x.Month
+	}
+	return ""
+}
+
+func (x *GetUsageRequest) GetGroupBy() string {
+	if x != nil {
+		return x.GroupBy
+	}
+	return ""
+}
+
+// GetUsageResponse is the response of GetUsage.
+type GetUsageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the RayClusters.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// month of the sums.
+	Month string `protobuf:"bytes,2,opt,name=month,proto3" json:"month,omitempty"`
+	// items are the sums by queue and owner, sorted by them; empty if nothing was used.
+	Items         []*Usage `protobuf:"bytes,3,rep,name=items,proto3" json:"items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUsageResponse) Reset() {
+	*x = GetUsageResponse{}
+	mi := &file_raygate_v2_history_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUsageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUsageResponse) ProtoMessage() {}
+
+func (x *GetUsageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_history_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUsageResponse.ProtoReflect.Descriptor instead.
+func (*GetUsageResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_history_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetUsageResponse) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetUsageResponse) GetMonth() string {
+	if x != nil {
+		return x.Month
+	}
+	return ""
+}
+
+func (x *GetUsageResponse) GetItems() []*Usage {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
 var File_raygate_v2_history_service_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_history_service_proto_rawDesc = "" +
@@ -393,11 +521,20 @@ const file_raygate_v2_history_service_proto_rawDesc = "" +
 	"rayCluster\x12)\n" +
 	"\x06events\x18\x04 \x03(\v2\x11.raygate.v2.EventR\x06events\x12+\n" +
 	"\x04pods\x18\x05 \x03(\v2\x17.google.protobuf.StructR\x04pods\x120\n" +
-	"\aray_job\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06rayJob2\x9e\x02\n" +
+	"\aray_job\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06rayJob\"e\n" +
+	"\x0fGetUsageRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x14\n" +
+	"\x05month\x18\x02 \x01(\tR\x05month\x12\x19\n" +
+	"\bgroup_by\x18\x03 \x01(\tR\agroupBy\"o\n" +
+	"\x10GetUsageResponse\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
+	"\x05month\x18\x02 \x01(\tR\x05month\x12'\n" +
+	"\x05items\x18\x03 \x03(\v2\x11.raygate.v2.UsageR\x05items2\x94\x03\n" +
 	"\x0eHistoryService\x12\x7f\n" +
 	"\vListHistory\x12\x1e.raygate.v2.ListHistoryRequest\x1a\x1f.raygate.v2.ListHistoryResponse\"/\x82\xd3\xe4\x93\x02)\x12'/apis/v2/namespaces/{namespace}/history\x12\x8a\x01\n" +
 	"\n" +
-	"GetHistory\x12\x1d.raygate.v2.GetHistoryRequest\x1a\x1e.raygate.v2.GetHistoryResponse\"=\x82\xd3\xe4\x93\x027\x125/apis/v2/namespaces/{namespace}/history/{kind}/{name}B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"GetHistory\x12\x1d.raygate.v2.GetHistoryRequest\x1a\x1e.raygate.v2.GetHistoryResponse\"=\x82\xd3\xe4\x93\x027\x125/apis/v2/namespaces/{namespace}/history/{kind}/{name}\x12t\n" +
+	"\bGetUsage\x12\x1b.raygate.v2.GetUsageRequest\x1a\x1c.raygate.v2.GetUsageResponse\"-\x82\xd3\xe4\x93\x02'\x12%/apis/v2/namespaces/{namespace}/usageB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_history_service_proto_rawDescOnce sync.Once
@@ -411,36 +548,42 @@ func file_raygate_v2_history_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_history_service_proto_rawDescData
 }
 
-var file_raygate_v2_history_service_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_raygate_v2_history_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_raygate_v2_history_service_proto_goTypes = []any{
 	(*ListHistoryRequest)(nil),    // 0: raygate.v2.ListHistoryRequest
 	(*ListHistoryResponse)(nil),   // 1: raygate.v2.ListHistoryResponse
 	(*GetHistoryRequest)(nil),     // 2: raygate.v2.GetHistoryRequest
 	(*GetHistoryResponse)(nil),    // 3: raygate.v2.GetHistoryResponse
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
-	(*HistoryRecord)(nil),         // 5: raygate.v2.HistoryRecord
-	(*structpb.Struct)(nil),       // 6: google.protobuf.Struct
-	(*Event)(nil),                 // 7: raygate.v2.Event
+	(*GetUsageRequest)(nil),       // 4: raygate.v2.GetUsageRequest
+	(*GetUsageResponse)(nil),      // 5: raygate.v2.GetUsageResponse
+	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*HistoryRecord)(nil),         // 7: raygate.v2.HistoryRecord
+	(*structpb.Struct)(nil),       // 8: google.protobuf.Struct
+	(*Event)(nil),                 // 9: raygate.v2.Event
+	(*Usage)(nil),                 // 10: raygate.v2.Usage
 }
 var file_raygate_v2_history_service_proto_depIdxs = []int32{
-	4,  // 0: raygate.v2.ListHistoryRequest.since:type_name -> google.protobuf.Timestamp
-	4,  // 1: raygate.v2.ListHistoryRequest.until:type_name -> google.protobuf.Timestamp
-	5,  // 2: raygate.v2.ListHistoryResponse.records:type_name -> raygate.v2.HistoryRecord
-	5,  // 3: raygate.v2.GetHistoryResponse.record:type_name -> raygate.v2.HistoryRecord
-	6,  // 4: raygate.v2.GetHistoryResponse.object:type_name -> google.protobuf.Struct
-	6,  // 5: raygate.v2.GetHistoryResponse.ray_cluster:type_name -> google.protobuf.Struct
-	7,  // 6: raygate.v2.GetHistoryResponse.events:type_name -> raygate.v2.Event
-	6,  // 7: raygate.v2.GetHistoryResponse.pods:type_name -> google.protobuf.Struct
-	6,  // 8: raygate.v2.GetHistoryResponse.ray_job:type_name -> google.protobuf.Struct
-	0,  // 9: raygate.v2.HistoryService.ListHistory:input_type -> raygate.v2.ListHistoryRequest
-	2,  // 10: raygate.v2.HistoryService.GetHistory:input_type -> raygate.v2.GetHistoryRequest
-	1,  // 11: raygate.v2.HistoryService.ListHistory:output_type -> raygate.v2.ListHistoryResponse
-	3,  // 12: raygate.v2.HistoryService.GetHistory:output_type -> raygate.v2.GetHistoryResponse
-	11, // [11:13] is the sub-list for method output_type
-	9,  // [9:11] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	6,  // 0: raygate.v2.ListHistoryRequest.since:type_name -> google.protobuf.Timestamp
+	6,  // 1: raygate.v2.ListHistoryRequest.until:type_name -> google.protobuf.Timestamp
+	7,  // 2: raygate.v2.ListHistoryResponse.records:type_name -> raygate.v2.HistoryRecord
+	7,  // 3: raygate.v2.GetHistoryResponse.record:type_name -> raygate.v2.HistoryRecord
+	8,  // 4: raygate.v2.GetHistoryResponse.object:type_name -> google.protobuf.Struct
+	8,  // 5: raygate.v2.GetHistoryResponse.ray_cluster:type_name -> google.protobuf.Struct
+	9,  // 6: raygate.v2.GetHistoryResponse.events:type_name -> raygate.v2.Event
+	8,  // 7: raygate.v2.GetHistoryResponse.pods:type_name -> google.protobuf.Struct
+	8,  // 8: raygate.v2.GetHistoryResponse.ray_job:type_name -> google.protobuf.Struct
+	10, // 9: raygate.v2.GetUsageResponse.items:type_name -> raygate.v2.Usage
+	0,  // 10: raygate.v2.HistoryService.ListHistory:input_type -> raygate.v2.ListHistoryRequest
+	2,  // 11: raygate.v2.HistoryService.GetHistory:input_type -> raygate.v2.GetHistoryRequest
+	4,  // 12: raygate.v2.HistoryService.GetUsage:input_type -> raygate.v2.GetUsageRequest
+	1,  // 13: raygate.v2.HistoryService.ListHistory:output_type -> raygate.v2.ListHistoryResponse
+	3,  // 14: raygate.v2.HistoryService.GetHistory:output_type -> raygate.v2.GetHistoryResponse
+	5,  // 15: raygate.v2.HistoryService.GetUsage:output_type -> raygate.v2.GetUsageResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_history_service_proto_init() }
@@ -456,7 +599,7 @@ func file_raygate_v2_history_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_history_service_proto_rawDesc), len(file_raygate_v2_history_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

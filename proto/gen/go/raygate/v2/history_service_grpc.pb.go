@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	HistoryService_ListHistory_FullMethodName = "/raygate.v2.HistoryService/ListHistory"
 	HistoryService_GetHistory_FullMethodName  = "/raygate.v2.HistoryService/GetHistory"
+	HistoryService_GetUsage_FullMethodName    = "/raygate.v2.HistoryService/GetUsage"
 )
 
 // HistoryServiceClient is the client API for HistoryService service.
@@ -35,6 +36,9 @@ type HistoryServiceClient interface {
 	// GetHistory returns the newest record of a name that has the given attempt and uid, with all that is kept. It leaves out what the caller
 	// may not read otherwise, such as Pods, and says so in a warning.
 	GetHistory(ctx context.Context, in *GetHistoryRequest, opts ...grpc.CallOption) (*GetHistoryResponse, error)
+	// GetUsage returns what the RayClusters of a namespace requested in a month, in seconds. It counts RayClusters that were deleted, those of
+	// RayJobs and RayServices included, and none that still run. Callers need the right to `list` RayClusters.
+	GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error)
 }
 
 type historyServiceClient struct {
@@ -65,6 +69,16 @@ func (c *historyServiceClient) GetHistory(ctx context.Context, in *GetHistoryReq
 	return out, nil
 }
 
+func (c *historyServiceClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetUsageResponse)
+	err := c.cc.Invoke(ctx, HistoryService_GetUsage_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // HistoryServiceServer is the server API for HistoryService service.
 // All implementations must embed UnimplementedHistoryServiceServer
 // for forward compatibility.
@@ -77,6 +91,9 @@ type HistoryServiceServer interface {
 	// GetHistory returns the newest record of a name that has the given attempt and uid, with all that is kept. It leaves out what the caller
 	// may not read otherwise, such as Pods, and says so in a warning.
 	GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error)
+	// GetUsage returns what the RayClusters of a namespace requested in a month, in seconds. It counts RayClusters that were deleted, those of
+	// RayJobs and RayServices included, and none that still run. Callers need the right to `list` RayClusters.
+	GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error)
 	mustEmbedUnimplementedHistoryServiceServer()
 }
 
@@ -92,6 +109,9 @@ func (UnimplementedHistoryServiceServer) ListHistory(context.Context, *ListHisto
 }
 func (UnimplementedHistoryServiceServer) GetHistory(context.Context, *GetHistoryRequest) (*GetHistoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetHistory not implemented")
+}
+func (UnimplementedHistoryServiceServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
 }
 func (UnimplementedHistoryServiceServer) mustEmbedUnimplementedHistoryServiceServer() {}
 func (UnimplementedHistoryServiceServer) testEmbeddedByValue()                        {}
@@ -150,6 +170,24 @@ func _HistoryService_GetHistory_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _HistoryService_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetUsageRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(HistoryServiceServer).GetUsage(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: HistoryService_GetUsage_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(HistoryServiceServer).GetUsage(ctx, req.(*GetUsageRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // HistoryService_ServiceDesc is the grpc.ServiceDesc for HistoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -164,6 +202,10 @@ var HistoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetHistory",
 			Handler:    _HistoryService_GetHistory_Handler,
+		},
+		{
+			MethodName: "GetUsage",
+			Handler:    _HistoryService_GetUsage_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
