@@ -7,7 +7,7 @@ const resources = [['cpuSeconds', 'CPU hours'], ['gpuSeconds', 'GPU hours'], ['t
 
 const groups = {owner: 'Owner', queue: 'Queue'};
 
-const hours = (seconds) => (seconds / 3600).toLocaleString(undefined, {maximumFractionDigits: 2});
+const hours = (seconds) => (seconds > 0 && seconds < 36 ? '< 0.01' : (seconds / 3600).toLocaleString(undefined, {maximumFractionDigits: 2}));
 
 // Usage is /ui/usage?namespace=&month=&by=.
 export function Usage({route}) {
@@ -37,7 +37,7 @@ function Sums({namespace, month, by}) {
   if (items.length === 0) return html`<${Empty} title="No cluster was deleted"><p>Nothing is counted for ${month}.</p><${Button} busy=${loading} onClick=${again}>Refresh<//><//>`;
   const shown = resources.filter(([field]) => items.some((item) => item[field] > 0));
   const most = Object.fromEntries(shown.map(([field]) => [field, Math.max(...items.map((item) => item[field] ?? 0))]));
-  const rows = items.toSorted((a, b) => (b[shown[0]?.[0]] ?? 0) - (a[shown[0]?.[0]] ?? 0));
+  const rows = [...items].sort((a, b) => (b[shown[0]?.[0]] ?? 0) - (a[shown[0]?.[0]] ?? 0));
   return html`<div class="table-wrap"><table class="table plain usage" aria-label="Usage by ${groups[by].toLowerCase()}">
     <thead><tr><th scope="col">${groups[by]}</th><th scope="col" class="end">Clusters</th>${shown.map(([, label]) => html`<th scope="col" class="end">${label}</th>`)}</tr></thead>
     <tbody>${rows.map((item) => html`<tr key=${item[by] ?? ''}>
