@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18raygate/v2/history.proto\x12\nraygate.v2\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfe\x02\n\rHistoryRecord\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06result\x18\t \x01(\t\x12\x0e\n\x06reason\x18\n \x01(\t\x12\x0f\n\x07message\x18\x0b \x01(\t\x12\x0e\n\x06job_id\x18\x0c \x01(\t\x12\x0f\n\x07\x63luster\x18\r \x01(\t\x12\r\n\x05queue\x18\x0e \x01(\t\x12\x0f\n\x07has_log\x18\x0f \x01(\x08\x12\x11\n\tlog_bytes\x18\x10 \x01(\x03\x12\x0c\n\x04lost\x18\x11 \x03(\tB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18raygate/v2/history.proto\x12\nraygate.v2\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfe\x02\n\rHistoryRecord\x12\x0c\n\x04kind\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\x0b\n\x03uid\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x05\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06result\x18\t \x01(\t\x12\x0e\n\x06reason\x18\n \x01(\t\x12\x0f\n\x07message\x18\x0b \x01(\t\x12\x0e\n\x06job_id\x18\x0c \x01(\t\x12\x0f\n\x07\x63luster\x18\r \x01(\t\x12\r\n\x05queue\x18\x0e \x01(\t\x12\x0f\n\x07has_log\x18\x0f \x01(\x08\x12\x11\n\tlog_bytes\x18\x10 \x01(\x03\x12\x0c\n\x04lost\x18\x11 \x03(\t\"\x92\x01\n\x05Usage\x12\r\n\x05queue\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x10\n\x08\x63lusters\x18\x03 \x01(\x05\x12\x13\n\x0b\x63pu_seconds\x18\x04 \x01(\x01\x12\x13\n\x0bgpu_seconds\x18\x05 \x01(\x01\x12\x13\n\x0btpu_seconds\x18\x06 \x01(\x01\x12\x1a\n\x12memory_gib_seconds\x18\x07 \x01(\x01\x42>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,4 +35,6 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2'
   _globals['_HISTORYRECORD']._serialized_start=74
   _globals['_HISTORYRECORD']._serialized_end=456
+  _globals['_USAGE']._serialized_start=459
+  _globals['_USAGE']._serialized_end=605
 # @@protoc_insertion_point(module_scope)

@@ -46,3 +46,21 @@ class HistoryRecord(_message.Message):
     log_bytes: int
     lost: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, kind: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ..., attempt: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., result: _Optional[str] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., job_id: _Optional[str] = ..., cluster: _Optional[str] = ..., queue: _Optional[str] = ..., has_log: bool = ..., log_bytes: _Optional[int] = ..., lost: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Usage(_message.Message):
+    __slots__ = ("queue", "owner", "clusters", "cpu_seconds", "gpu_seconds", "tpu_seconds", "memory_gib_seconds")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    CLUSTERS_FIELD_NUMBER: _ClassVar[int]
+    CPU_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    GPU_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    TPU_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_GIB_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    owner: str
+    clusters: int
+    cpu_seconds: float
+    gpu_seconds: float
+    tpu_seconds: float
+    memory_gib_seconds: float
+    def __init__(self, queue: _Optional[str] = ..., owner: _Optional[str] = ..., clusters: _Optional[int] = ..., cpu_seconds: _Optional[float] = ..., gpu_seconds: _Optional[float] = ..., tpu_seconds: _Optional[float] = ..., memory_gib_seconds: _Optional[float] = ...) -> None: ...

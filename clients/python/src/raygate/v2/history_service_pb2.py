@@ -30,7 +30,7 @@ from raygate.v2 import event_pb2 as raygate_dot_v2_dot_event__pb2
 from raygate.v2 import history_pb2 as raygate_dot_v2_dot_history__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n raygate/v2/history_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16raygate/v2/event.proto\x1a\x18raygate/v2/history.proto\"\xd5\x01\n\x12ListHistoryRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06\x66ilter\x18\x06 \x01(\t\x12\x11\n\tpage_size\x18\x07 \x01(\x05\x12\x12\n\npage_token\x18\x08 \x01(\t\"Z\n\x13ListHistoryResponse\x12*\n\x07records\x18\x01 \x03(\x0b\x32\x19.raygate.v2.HistoryRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"o\n\x11GetHistoryRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04kind\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x05\x12\x0b\n\x03uid\x18\x05 \x01(\t\"\x8a\x02\n\x12GetHistoryResponse\x12)\n\x06record\x18\x01 \x01(\x0b\x32\x19.raygate.v2.HistoryRecord\x12\'\n\x06object\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\x12,\n\x0bray_cluster\x18\x03 \x01(\x0b\x32\x17.google.protobuf.Struct\x12!\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x11.raygate.v2.Event\x12%\n\x04pods\x18\x05 \x03(\x0b\x32\x17.google.protobuf.Struct\x12(\n\x07ray_job\x18\x06 \x01(\x0b\x32\x17.google.protobuf.Struct2\x9e\x02\n\x0eHistoryService\x12\x7f\n\x0bListHistory\x12\x1e.raygate.v2.ListHistoryRequest\x1a\x1f.raygate.v2.ListHistoryResponse\"/\x82\xd3\xe4\x93\x02)\x12\'/apis/v2/namespaces/{namespace}/history\x12\x8a\x01\n\nGetHistory\x12\x1d.raygate.v2.GetHistoryRequest\x1a\x1e.raygate.v2.GetHistoryResponse\"=\x82\xd3\xe4\x93\x02\x37\x12\x35/apis/v2/namespaces/{namespace}/history/{kind}/{name}B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n raygate/v2/history_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x16raygate/v2/event.proto\x1a\x18raygate/v2/history.proto\"\xd5\x01\n\x12ListHistoryRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12)\n\x05until\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06\x66ilter\x18\x06 \x01(\t\x12\x11\n\tpage_size\x18\x07 \x01(\x05\x12\x12\n\npage_token\x18\x08 \x01(\t\"Z\n\x13ListHistoryResponse\x12*\n\x07records\x18\x01 \x03(\x0b\x32\x19.raygate.v2.HistoryRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"o\n\x11GetHistoryRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04kind\x18\x02 \x01(\tB\x03\xe0\x41\x02\x12\x11\n\x04name\x18\x03 \x01(\tB\x03\xe0\x41\x02\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x05\x12\x0b\n\x03uid\x18\x05 \x01(\t\"\x8a\x02\n\x12GetHistoryResponse\x12)\n\x06record\x18\x01 \x01(\x0b\x32\x19.raygate.v2.HistoryRecord\x12\'\n\x06object\x18\x02 \x01(\x0b\x32\x17.google.protobuf.Struct\x12,\n\x0bray_cluster\x18\x03 \x01(\x0b\x32\x17.google.protobuf.Struct\x12!\n\x06\x65vents\x18\x04 \x03(\x0b\x32\x11.raygate.v2.Event\x12%\n\x04pods\x18\x05 \x03(\x0b\x32\x17.google.protobuf.Struct\x12(\n\x07ray_job\x18\x06 \x01(\x0b\x32\x17.google.protobuf.Struct\"J\n\x0fGetUsageRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\x12\r\n\x05month\x18\x02 \x01(\t\x12\x10\n\x08group_by\x18\x03 \x01(\t\"V\n\x10GetUsageResponse\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\r\n\x05month\x18\x02 \x01(\t\x12 \n\x05items\x18\x03 \x03(\x0b\x32\x11.raygate.v2.Usage2\x94\x03\n\x0eHistoryService\x12\x7f\n\x0bListHistory\x12\x1e.raygate.v2.ListHistoryRequest\x1a\x1f.raygate.v2.ListHistoryResponse\"/\x82\xd3\xe4\x93\x02)\x12\'/apis/v2/namespaces/{namespace}/history\x12\x8a\x01\n\nGetHistory\x12\x1d.raygate.v2.GetHistoryRequest\x1a\x1e.raygate.v2.GetHistoryResponse\"=\x82\xd3\xe4\x93\x02\x37\x12\x35/apis/v2/namespaces/{namespace}/history/{kind}/{name}\x12t\n\x08GetUsage\x12\x1b.raygate.v2.GetUsageRequest\x1a\x1c.raygate.v2.GetUsageResponse\"-\x82\xd3\xe4\x93\x02\'\x12%/apis/v2/namespaces/{namespace}/usageB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -46,10 +46,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETHISTORYREQUEST'].fields_by_name['kind']._serialized_options = b'\340A\002'
   _globals['_GETHISTORYREQUEST'].fields_by_name['name']._loaded_options = None
   _globals['_GETHISTORYREQUEST'].fields_by_name['name']._serialized_options = b'\340A\002'
+  _globals['_GETUSAGEREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_GETUSAGEREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_HISTORYSERVICE'].methods_by_name['ListHistory']._loaded_options = None
   _globals['_HISTORYSERVICE'].methods_by_name['ListHistory']._serialized_options = b'\202\323\344\223\002)\022\'/apis/v2/namespaces/{namespace}/history'
   _globals['_HISTORYSERVICE'].methods_by_name['GetHistory']._loaded_options = None
   _globals['_HISTORYSERVICE'].methods_by_name['GetHistory']._serialized_options = b'\202\323\344\223\0027\0225/apis/v2/namespaces/{namespace}/history/{kind}/{name}'
+  _globals['_HISTORYSERVICE'].methods_by_name['GetUsage']._loaded_options = None
+  _globals['_HISTORYSERVICE'].methods_by_name['GetUsage']._serialized_options = b'\202\323\344\223\002\'\022%/apis/v2/namespaces/{namespace}/usage'
   _globals['_LISTHISTORYREQUEST']._serialized_start=225
   _globals['_LISTHISTORYREQUEST']._serialized_end=438
   _globals['_LISTHISTORYRESPONSE']._serialized_start=440
@@ -58,6 +62,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETHISTORYREQUEST']._serialized_end=643
   _globals['_GETHISTORYRESPONSE']._serialized_start=646
   _globals['_GETHISTORYRESPONSE']._serialized_end=912
-  _globals['_HISTORYSERVICE']._serialized_start=915
-  _globals['_HISTORYSERVICE']._serialized_end=1201
+  _globals['_GETUSAGEREQUEST']._serialized_start=914
+  _globals['_GETUSAGEREQUEST']._serialized_end=988
+  _globals['_GETUSAGERESPONSE']._serialized_start=990
+  _globals['_GETUSAGERESPONSE']._serialized_end=1076
+  _globals['_HISTORYSERVICE']._serialized_start=1079
+  _globals['_HISTORYSERVICE']._serialized_end=1483
 # @@protoc_insertion_point(module_scope)

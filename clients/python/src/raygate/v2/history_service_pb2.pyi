@@ -71,3 +71,23 @@ class GetHistoryResponse(_message.Message):
     pods: _containers.RepeatedCompositeFieldContainer[_struct_pb2.Struct]
     ray_job: _struct_pb2.Struct
     def __init__(self, record: _Optional[_Union[_history_pb2.HistoryRecord, _Mapping]] = ..., object: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., ray_cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[_struct_pb2.Struct, _Mapping]]] = ..., ray_job: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class GetUsageRequest(_message.Message):
+    __slots__ = ("namespace", "month", "group_by")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    MONTH_FIELD_NUMBER: _ClassVar[int]
+    GROUP_BY_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    month: str
+    group_by: str
+    def __init__(self, namespace: _Optional[str] = ..., month: _Optional[str] = ..., group_by: _Optional[str] = ...) -> None: ...
+
+class GetUsageResponse(_message.Message):
+    __slots__ = ("namespace", "month", "items")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    MONTH_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    month: str
+    items: _containers.RepeatedCompositeFieldContainer[_history_pb2.Usage]
+    def __init__(self, namespace: _Optional[str] = ..., month: _Optional[str] = ..., items: _Optional[_Iterable[_Union[_history_pb2.Usage, _Mapping]]] = ...) -> None: ...

@@ -46,6 +46,11 @@ class HistoryServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_history__service__pb2.GetHistoryRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_history__service__pb2.GetHistoryResponse.FromString,
                 _registered_method=True)
+        self.GetUsage = channel.unary_unary(
+                '/raygate.v2.HistoryService/GetUsage',
+                request_serializer=raygate_dot_v2_dot_history__service__pb2.GetUsageRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_history__service__pb2.GetUsageResponse.FromString,
+                _registered_method=True)
 
 
 class HistoryServiceServicer(object):
@@ -68,6 +73,14 @@ class HistoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetUsage(self, request, context):
+        """GetUsage returns what the RayClusters of a namespace requested in a month, in seconds. It counts RayClusters that were deleted, those of
+        RayJobs and RayServices included, and none that still run. Callers need the right to `list` RayClusters.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_HistoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -80,6 +93,11 @@ def add_HistoryServiceServicer_to_server(servicer, server):
                     servicer.GetHistory,
                     request_deserializer=raygate_dot_v2_dot_history__service__pb2.GetHistoryRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_history__service__pb2.GetHistoryResponse.SerializeToString,
+            ),
+            'GetUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUsage,
+                    request_deserializer=raygate_dot_v2_dot_history__service__pb2.GetUsageRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_history__service__pb2.GetUsageResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -138,6 +156,33 @@ class HistoryService(object):
             '/raygate.v2.HistoryService/GetHistory',
             raygate_dot_v2_dot_history__service__pb2.GetHistoryRequest.SerializeToString,
             raygate_dot_v2_dot_history__service__pb2.GetHistoryResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.HistoryService/GetUsage',
+            raygate_dot_v2_dot_history__service__pb2.GetUsageRequest.SerializeToString,
+            raygate_dot_v2_dot_history__service__pb2.GetUsageResponse.FromString,
             options,
             channel_credentials,
             insecure,
