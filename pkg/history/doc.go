@@ -4,11 +4,15 @@
 //
 // # Layout
 //
-// A record describes one attempt of a RayJob, or a deleted RayCluster or RayService. It has up to three objects in the bucket:
+// A record describes one attempt of a RayJob, or a deleted RayCluster or RayService. It has these objects in the bucket:
 //
 //	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/log          the log of the driver, plain bytes
 //	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/record.json  all else
 //	index/NAMESPACE/TIME_KIND_SIZE_ATTEMPT-STARTED_CREATED-UID_NAME      the summary of the record, as JSON
+//	usage/NAMESPACE/MONTH/UID_QUEUE_OWNER_CPU_GPU_TPU_MEMORY             empty: the key has all that is summed
+//
+// Only RayClusters have the last one, for each month in which their Pods ran: a RayJob and a RayService share the Pods with their
+// RayClusters, so that their usage is not added. Sums of a month need only a listing.
 //
 // CREATED and STARTED are seconds since 1970, and ATTEMPT counts from 1, all with leading zeros, so that the records of a name are
 // listed from the oldest to the newest. TIME is the end of the object in milliseconds, subtracted from a constant, so that the index
@@ -30,7 +34,7 @@
 //
 // Sweep deletes the records of a namespace that are older than a limit, and then the oldest ones until the rest is smaller than a
 // limit. It needs only the index, which has the sizes in the keys. The summary is deleted last, so that an interrupted deletion
-// is continued by the next one.
+// is continued by the next one. The usage stays for a year, so that sums do not depend on the records.
 //
 // # Secrets
 //

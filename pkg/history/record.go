@@ -35,6 +35,11 @@ type Summary struct {
 	Cluster string `json:"cluster,omitempty"`
 	// Queue is the queue of Kueue; empty for none.
 	Queue string `json:"queue,omitempty"`
+	// Owner is the user for whom the object was made, as its label or annotation says; empty for none.
+	Owner string `json:"owner,omitempty"`
+	// Usage is that of the Pods of the RayCluster: until its deletion or, for a RayJob, until the end of the attempt. Nil for a RayJob
+	// without a cluster of its own, for a RayService, and if nothing was counted.
+	Usage Months `json:"usage,omitempty"`
 	// HasLog means that the record has a log, of LogBytes bytes.
 	HasLog   bool  `json:"hasLog,omitempty"`
 	LogBytes int64 `json:"logBytes,omitempty"`

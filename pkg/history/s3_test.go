@@ -115,7 +115,7 @@ func TestS3EndsWithinALog(t *testing.T) {
 	if ok, err := s.Has(ctx, r.Key); ok || err != nil {
 		t.Errorf("Has = %v, %v", ok, err)
 	}
-	if page, err := s.List(ctx, r.Namespace, "", "", 10); len(page.Items) > 0 || err != nil {
+	if page, err := s.List(ctx, history.Query{Namespace: r.Namespace}, history.Cursor{}, 10); len(page.Items) > 0 || err != nil {
 		t.Errorf("List = %v, %v", page.Items, err)
 	}
 	put(t, s, r, bytes.NewReader(text))

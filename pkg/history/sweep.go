@@ -27,26 +27,30 @@ type Swept struct {
 	Bytes         int64
 }
 
-// Namespaces returns the namespaces that have records.
+// Namespaces returns the namespaces that have records or usage.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	var list []string
-	it := s.bucket.List(&blob.ListOptions{Prefix: index, Delimiter: "/"})
-	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			slices.Sort(list)
-			return list, nil
-		}
-		if err != nil {
-			return nil, failed("listing namespaces", err)
-		}
-		if o.IsDir {
-			list = append(list, strings.TrimSuffix(strings.TrimPrefix(o.Key, index), "/"))
+	for _, prefix := range []string{index, usages} {
+		it := s.bucket.List(&blob.ListOptions{Prefix: prefix, Delimiter: "/"})
+		for {
+			o, err := it.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, failed("listing namespaces", err)
+			}
+			if o.IsDir {
+				list = append(list, strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), "/"))
+			}
 		}
 	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
-// Sweep deletes the records of a namespace that retention does not keep. The newest record is kept whatever its size.
+// Sweep deletes the records of a namespace that retention does not keep. The newest record is kept whatever its size. The usage is kept
+// for the last twelve months, and as long as the age allows.
 func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Retention) (swept Swept, err error) {
 	if !plain(namespace) {
 		return swept, ErrInvalidKey
@@ -55,7 +59,7 @@ func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Re
 	for {
 		o, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return swept, nil
+			return swept, s.sweepUsage(ctx, namespace, now, r)
 		}
 		if err != nil {
 			return swept, failed("listing", err)

@@ -75,6 +75,15 @@ const (
 	LabelKAIQueue = "kai.scheduler/queue"
 )
 
+// The user for whom an object was made. The V1 API of the gateway writes them; otherwise users do. The operator copies them to the
+// RayClusters that it creates.
+const (
+	// LabelUser is the user as far as that is a label value.
+	LabelUser = "ray.io/user"
+	// AnnotationUser is a user who is not a valid label value, such as a mail address.
+	AnnotationUser = "raygate.io/user"
+)
+
 // Annotations that users set.
 const (
 	// AnnotationFTEnabled set to true, in any case of letters, is the old way to turn on GCS fault tolerance.

@@ -19,7 +19,7 @@ import (
 // Prefix of the paths of the console.
 const Prefix = "/ui/"
 
-// Options of New. All are required but Providers, Rules and the last two.
+// Options of New. All are required but Providers, Rules and the last three.
 type Options struct {
 	// Login is whether tokens identify callers. If not, there is nothing to log in with.
 	Login bool
@@ -41,6 +41,8 @@ type Options struct {
 	Namespaces []string
 	// Version of the gateway, which the pages show.
 	Version string
+	// History means that the gateway has a history store.
+	History bool
 }
 
 // Console serves everything below Prefix.

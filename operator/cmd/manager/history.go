@@ -81,7 +81,8 @@ func addHistory(ctx context.Context, mgr ctrl.Manager, o *Options) (*archive.Arc
 		Store: store, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{},
 		Dashboards: dashboards.New(to, mgr.GetAPIReader(), clock.RealClock{}), Timeout: o.History.Wait,
 	})
-	for _, r := range []manager.Runnable{a, &sweeper{store, history.Retention{Age: o.History.MaxAge, Size: o.History.MaxSize.Value()}}} {
+	old := &sweeper{store, history.Retention{Age: o.History.MaxAge, Size: o.History.MaxSize.Value()}}
+	for _, r := range []manager.Runnable{a, old, podHandler(mgr, a.Pods)} {
 		if err := mgr.Add(r); err != nil {
 			return nil, fmt.Errorf("adding the history: %w", err)
 		}

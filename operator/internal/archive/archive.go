@@ -28,7 +28,7 @@ type Store interface {
 // Config configures an Archive. All fields but the last three are required.
 type Config struct {
 	Store Store
-	// Cache has the Pods, and Live the events.
+	// Cache has the Pods and RayClusters, and Live the events.
 	Cache, Live client.Reader
 	Clock       clock.WithDelayedExecution
 	Dashboards  *dashboards.Dashboards
@@ -43,6 +43,7 @@ type Archive struct {
 	config Config
 	poller *poll.Poller[run, struct{}]
 	events *eventLists
+	meter  *meter
 	known  byowner.Map[string, int] // failures in a row by run
 }
 
@@ -61,7 +62,7 @@ func New(c Config) *Archive {
 		c.InFlight = 8
 	}
 	return &Archive{
-		config: c, events: newEventLists(c.Live, c.Clock),
+		config: c, events: newEventLists(c.Live, c.Clock), meter: newMeter(c.Cache, c.Clock),
 		poller: poll.New[run, struct{}](poll.Options{Clock: c.Clock, MaxInFlight: c.InFlight}),
 	}
 }

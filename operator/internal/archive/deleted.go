@@ -22,7 +22,9 @@ const tries = 5
 // Deleted returns a handler that records RayClusters and RayServices once they are deleted. It enqueues nothing.
 func (a *Archive) Deleted() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ owned.Queue) {
+		usage := a.meter.take(e.Object.GetUID())
 		if s, ok := deletedSubject(e.Object, a.config.Clock.Now()); ok {
+			s.Usage = usage
 			a.keepDeleted(s, tries)
 		}
 	}}
@@ -41,7 +43,7 @@ func deletedSubject(o client.Object, now time.Time) (s Subject, ok bool) {
 	default:
 		return s, false
 	}
-	s.Result, s.Queue = cmp.Or(s.Result, "unknown"), o.GetLabels()[rayv1.LabelKueueQueue]
+	s.Result, s.Queue, s.Owner = cmp.Or(s.Result, "unknown"), o.GetLabels()[rayv1.LabelKueueQueue], ownerOf(o)
 	if at := o.GetDeletionTimestamp(); at != nil {
 		s.Ended = at.UTC()
 	}

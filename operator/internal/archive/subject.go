@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +37,8 @@ type Subject struct {
 const (
 	// maxMessage is the longest message of a summary.
 	maxMessage = 512
+	// maxOwner is the longest name of an owner.
+	maxOwner = 253
 	// maxPods is how many Pods a record has.
 	maxPods = 200
 )
@@ -48,14 +51,7 @@ func KeyOf(kind string, o client.Object) history.Key {
 // KeyOfJob returns the key of the current attempt of a RayJob, or of the last one if that is over.
 func KeyOfJob(j *rayv1.RayJob) history.Key {
 	k := KeyOf("RayJob", j)
-	k.Attempt = 1
-	if n := j.Status.Failed; n != nil {
-		k.Attempt += int(max(*n, 0))
-	}
-	switch j.Status.JobDeploymentStatus { //nolint:exhaustive // the others have not counted the attempt
-	case rayv1.JobDeploymentStatusFailed, rayv1.JobDeploymentStatusRetrying: // the failure of this attempt is counted
-		k.Attempt = max(k.Attempt-1, 1)
-	}
+	k.Attempt = j.Status.Attempt()
 	if j.Status.StartTime != nil {
 		k.Started = j.Status.StartTime.UTC()
 	}
@@ -67,7 +63,8 @@ func JobSubject(j *rayv1.RayJob, rc *rayv1.RayCluster, now time.Time) Subject {
 	st := &j.Status
 	s := Subject{Object: j.DeepCopy(), HadJob: st.JobStatus != rayv1.JobStatusNew, Summary: history.Summary{
 		Key: KeyOfJob(j), Ended: now.UTC(), Result: cmp.Or(string(st.JobStatus), string(st.JobDeploymentStatus)), Reason: string(st.Reason),
-		Message: conditions.Clip(st.Message, maxMessage), JobID: st.JobId, Cluster: st.RayClusterName, Queue: j.Labels[rayv1.LabelKueueQueue],
+		Message: conditions.Clip(st.Message, maxMessage), JobID: st.JobId, Cluster: st.RayClusterName,
+		Queue: j.Labels[rayv1.LabelKueueQueue], Owner: ownerOf(j),
 	}}
 	if st.JobDeploymentStatus == rayv1.JobDeploymentStatusFailed || st.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying {
 		s.Result = string(rayv1.JobStatusFailed) // also if Ray reported something else, or nothing
@@ -80,6 +77,11 @@ func JobSubject(j *rayv1.RayJob, rc *rayv1.RayCluster, now time.Time) Subject {
 		s.Clusters = []string{rc.Name}
 	}
 	return s
+}
+
+// ownerOf returns the user for whom an object was made. An object that is made for another one has its labels and annotations.
+func ownerOf(o client.Object) string {
+	return conditions.Clip(cmp.Or(o.GetAnnotations()[rayv1.AnnotationUser], o.GetLabels()[rayv1.LabelUser]), maxOwner)
 }
 
 // gather returns the record of a subject, without the log. Errors of parts are noted in Lost.
@@ -97,6 +99,9 @@ func (a *Archive) gather(ctx context.Context, s Subject) (*history.Record, error
 	uids := map[types.UID]bool{s.Object.GetUID(): true}
 	if s.RayCluster != nil {
 		uids[s.RayCluster.UID] = true
+		if metav1.IsControlledBy(s.RayCluster, s.Object) { // not that of a clusterSelector, which others use, too
+			r.Usage = a.meter.of(s.RayCluster.UID, s.Ended)
+		}
 	}
 	for _, name := range s.Clusters {
 		if err := a.pods(ctx, r, name, uids); err != nil {

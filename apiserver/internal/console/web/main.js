@@ -94,9 +94,10 @@ function Frame({route, session, onLogout}) {
       <${Link} class="brand" to=${listPath('clusters', namespace)} aria-label="raygate, all clusters"><img src="/ui/icon.svg" alt="" width="22" height="22" /><span>raygate</span><//>
       <nav class="kinds" aria-label="Kinds">${Object.values(kinds).map((k) => html`<${Link} key=${k.plural} to=${listPath(k.plural, namespace)}
         aria-current=${k.plural === plural ? (inObject ? 'true' : 'page') : undefined}>${k.label}<//>`)}
-        ${submits && html`<${Link} to=${'/ui/submit' + (namespace ? '?namespace=' + encodeURIComponent(namespace) : '')} aria-current=${plural === 'submit' ? 'page' : undefined}>Submit<//>`}</nav>
+        ${submits && html`<${Link} to=${'/ui/submit' + (namespace ? '?namespace=' + encodeURIComponent(namespace) : '')} aria-current=${plural === 'submit' ? 'page' : undefined}>Submit<//>`}
+        ${session.history && rights.can('list', 'rayclusters') && html`<${Link} to=${listPath('usage', namespace)} aria-current=${plural === 'usage' ? 'page' : undefined}>Usage<//>`}</nav>
       <div class="top-right">
-        <${NamespaceChoice} namespace=${namespace} plural=${kindOf(plural) ? plural : 'clusters'} onList=${!inObject && Boolean(kindOf(plural))} />
+        <${NamespaceChoice} namespace=${namespace} plural=${kindOf(plural) ? plural : 'clusters'} onList=${!inObject && (plural === 'usage' || Boolean(kindOf(plural)))} />
         <${ThemeSwitch} />
         <button type="button" class="icon" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
         <${Who} session=${session} onLogout=${onLogout} />

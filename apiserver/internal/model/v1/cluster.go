@@ -35,7 +35,7 @@ func ClusterFromRay(rc *rayv1.RayCluster) *kuberay.Cluster {
 	return &kuberay.Cluster{
 		Name: rc.Name, Namespace: rc.Namespace, User: userOf(rc.Labels, rc.Annotations), Version: rc.Labels[labelVersion],
 		Environment: kuberay.Cluster_Environment(kuberay.Cluster_Environment_value[rc.Labels[labelEnvironment]]),
-		ClusterSpec: specFromRay(&rc.Spec), Annotations: without(rc.Annotations, annotationUser), CreatedAt: seconds(&rc.CreationTimestamp),
+		ClusterSpec: specFromRay(&rc.Spec), Annotations: without(rc.Annotations, rayv1.AnnotationUser), CreatedAt: seconds(&rc.CreationTimestamp),
 		ClusterState: string(rc.Status.State), ServiceEndpoint: rc.Status.Endpoints,
 	}
 }

@@ -151,8 +151,8 @@ func TestUser(t *testing.T) {
 	for user, want := range map[string]string{"boris": "boris", "jane.doe@example.org": "jane.doe-example.org", "@": "", "ü": ""} {
 		labels, annotations := map[string]string{}, map[string]string{}
 		errs := setUser(user, labels, annotations)
-		if labels[labelUser] != want || (want == "") != (len(errs) > 0) {
-			t.Errorf("%s: label %q, %v", user, labels[labelUser], errs)
+		if labels[rayv1.LabelUser] != want || (want == "") != (len(errs) > 0) {
+			t.Errorf("%s: label %q, %v", user, labels[rayv1.LabelUser], errs)
 		}
 		if got := userOf(labels, annotations); want != "" && got != user {
 			t.Errorf("%s comes back as %q", user, got)
@@ -160,7 +160,7 @@ func TestUser(t *testing.T) {
 	}
 	labels, annotations := map[string]string{}, map[string]string{}
 	setUser("jane@x", labels, annotations)
-	labels[labelUser] = "somebody" // by hand
+	labels[rayv1.LabelUser] = "somebody" // by hand
 	if got := userOf(labels, annotations); got != "somebody" {
 		t.Errorf("an annotation that others have outdated counts: %s", got)
 	}

@@ -14,7 +14,6 @@ import (
 // The labels and annotations that KubeRay's API server writes.
 const (
 	labelClusterName = "ray.io/cluster-name"
-	labelUser        = "ray.io/user"
 	labelVersion     = "ray.io/version"
 	labelEnvironment = "ray.io/environment"
 	labelManagedBy   = "app.kubernetes.io/managed-by"
@@ -24,8 +23,6 @@ const (
 	annotationUpdated         = "ray.io/update-timestamp"
 	annotationComputeTemplate = "ray.io/compute-template"
 	annotationComputeImage    = "ray.io/compute-image"
-	// annotationUser has a user that is not a valid label value.
-	annotationUser = "raygate.io/user"
 )
 
 // hiddenPodAnnotations and hiddenPodLabels are those of bookkeeping, of the operator and of the network, which V1 clients have never seen.
@@ -58,19 +55,19 @@ func setUser(user string, labels, annotations map[string]string) field.ErrorList
 	if label == "" {
 		return field.ErrorList{field.Invalid(field.NewPath("user"), user, "has no letter and no digit that a label could hold")}
 	}
-	labels[labelUser] = label
+	labels[rayv1.LabelUser] = label
 	if label != user {
-		annotations[annotationUser] = user
+		annotations[rayv1.AnnotationUser] = user
 	}
 	return nil
 }
 
 // userOf returns the owner of an object.
 func userOf(labels, annotations map[string]string) string {
-	if user := annotations[annotationUser]; user != "" && userLabel(user) == labels[labelUser] {
+	if user := annotations[rayv1.AnnotationUser]; user != "" && userLabel(user) == labels[rayv1.LabelUser] {
 		return user
 	}
-	return labels[labelUser]
+	return labels[rayv1.LabelUser]
 }
 
 // userLabel returns the label value for a user, which is the user if that is one.

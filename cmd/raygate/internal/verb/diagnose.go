@@ -77,7 +77,12 @@ func printDiagnosis(w io.Writer, form string, about target, d *raygate.Diagnosis
 	for i, f := range d.Findings {
 		findings[i] = convert.Tree(f)
 	}
-	data, err := json.MarshalIndent(map[string]any{"object": about.String(), "ready": d.Ready, "findings": findings}, "", "    ")
+	return printFor(w, form, map[string]any{"object": about.String(), "ready": d.Ready, "findings": findings})
+}
+
+// printFor prints an answer that is no object, for programs.
+func printFor(w io.Writer, form string, answer map[string]any) error {
+	data, err := json.MarshalIndent(answer, "", "    ")
 	if err != nil {
 		return err
 	}

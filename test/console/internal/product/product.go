@@ -69,15 +69,16 @@ func Start(ctx context.Context) (_ *Product, err error) {
 	if err != nil {
 		return nil, err
 	}
+	past := "--history-store=file://" + filepath.Join(p.logs, "history")
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	p.URL, p.Metrics = "http://"+at(3), "http://"+at(4)+"/metrics"
 	p.Operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(p.logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{"--kubeconfig", p.Env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + gates, "--use-kubernetes-proxy"},
+		Args: []string{"--kubeconfig", p.Env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + gates, "--use-kubernetes-proxy", past},
 	}
 	p.Gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(p.logs, "gateway.log"), Ready: p.URL + "/readyz",
-		Args: []string{"--kubeconfig", gateway, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy"},
+		Args: []string{"--kubeconfig", gateway, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy", past},
 	}
 	for _, program := range []*programs.Program{p.Operator, p.Gateway} {
 		if err := program.Start(); err != nil {

@@ -2,6 +2,7 @@
 import {Create} from '../pages/create.js';
 import {Edit} from '../pages/edit.js';
 import {Submit} from '../pages/submit.js';
+import {Usage} from '../pages/usage.js';
 import {Logs} from './logs.js';
 import {Submissions} from './submissions.js';
 import {Upgrade} from './upgrade.js';
@@ -11,6 +12,6 @@ export {Actions} from './actions.js';
 // tabs are components with {kind, object, rights}, by the ids of the tabs in lib/kinds.js: logs, upgrade, submissions.
 export const tabs = {logs: Logs, submissions: Submissions, upgrade: Upgrade};
 
-// pages are components with {route}, by the first part of their path: create and submit, and edit for /ui/namespaces/NS/KINDS/NAME/edit, with {kind,
+// pages are components with {route}, by the first part of their path: create, submit and usage, and edit for /ui/namespaces/NS/KINDS/NAME/edit, with {kind,
 // namespace, name}.
-export const pages = {create: Create, submit: Submit, edit: Edit};
+export const pages = {create: Create, submit: Submit, usage: Usage, edit: Edit};
