@@ -81,6 +81,9 @@ func dashboards(m Method) bool {
 	return strings.Contains(m.Name, "Submission") || m.is("StopJob", "GetJobLogs")
 }
 
+// past are the methods that read the history.
+func past(m Method) bool { return strings.HasSuffix(m.Name, "History") || m.is("GetJobLogs") }
+
 // All are the ways in which calls fail, by HTTP status.
 var All = []Failure{
 	{Code: codes.InvalidArgument, Reason: "INVALID_ARGUMENT", When: "a parameter is wrong", Fields: []string{"view"}},
@@ -99,7 +102,7 @@ var All = []Failure{
 	{Code: codes.InvalidArgument, Reason: "REFUSED_BY_RAY", When: "Ray refuses the request; the message is Ray's", of: dashboards},
 	{Code: codes.FailedPrecondition, Reason: "CLUSTER_NOT_READY", When: "the cluster has no head that could be asked", of: dashboards},
 	{Code: codes.FailedPrecondition, Reason: "CLUSTER_TOKEN_REFUSED", When: "the cluster does not accept the token of its Secret", of: dashboards},
-	{Code: codes.FailedPrecondition, Reason: "CLUSTER_GONE", When: "the cluster on which the job ran is gone, and its log with it", of: verbs("StopJob", "GetJobLogs")},
+	{Code: codes.FailedPrecondition, Reason: "CLUSTER_GONE", When: "the cluster on which the job ran is gone, and the history does not have its log", of: verbs("StopJob", "GetJobLogs")},
 	{Code: codes.FailedPrecondition, Reason: "JOB_NOT_STARTED", When: "there is no Ray job yet; the message says what is waited for", of: verbs("StopJob", "GetJobLogs")},
 	{Code: codes.FailedPrecondition, Reason: "JOB_RECORD_LOST", When: "the head that knew the job is gone", of: verbs("StopJob", "GetJobLogs")},
 	{Code: codes.FailedPrecondition, Reason: "JOB_ENDED", When: "the job has ended: there is nothing to stop", of: verbs("Stop")},
@@ -110,6 +113,7 @@ var All = []Failure{
 	{Code: codes.FailedPrecondition, Reason: "COMPUTE_TEMPLATE_NOT_FOUND", When: "in KubeRay's V1 API, a group names a compute template that there is not", of: nothing},
 	{Code: codes.FailedPrecondition, Reason: "DELETING", When: "the object is being deleted", of: verbs("Trigger")},
 	{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", When: "somebody logs in to the console of a gateway that takes no tokens, or opens a page of a dashboard without one", restOnly: true, of: nothing},
+	{Code: codes.FailedPrecondition, Reason: "NO_HISTORY", When: "the gateway has no history store", of: past},
 	{Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED", When: "the call has no credentials, or bad ones; answered before the body is read"},
 	{Code: codes.Unauthenticated, Reason: "SESSION_ENDED", When: "the session of the console has ended at the identity provider, or has expired", restOnly: true, of: nothing},
 	{Code: codes.Unauthenticated, Reason: "LOGIN_REFUSED", When: "the identity provider refuses a login to the console, or its token is not accepted", restOnly: true, of: nothing},
@@ -141,6 +145,7 @@ var All = []Failure{
 	{Code: codes.Unavailable, Reason: "BACKEND_UNAVAILABLE", When: "the Kubernetes API server cannot be reached, or a webhook fails; reads go on from the cache", Retry: true},
 	{Code: codes.Unavailable, Reason: "PROVIDER_AWAY", When: "the identity provider does not answer a login to the console or the renewal of its session", restOnly: true, of: nothing},
 	{Code: codes.Unavailable, Reason: "DASHBOARD_UNAVAILABLE", When: "the dashboard of the cluster does not answer", Retry: true, of: dashboards},
+	{Code: codes.Unavailable, Reason: "HISTORY_UNAVAILABLE", When: "the history store cannot be read now", Retry: true, of: past},
 	{Code: codes.Unavailable, Reason: "NOT_READY", When: "the gateway has just started and has not read all objects", Retry: true, of: func(m Method) bool { return !m.is("Create") }},
 	{Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", When: "Kubernetes refuses what the gateway reads on its own account", Retry: true},
 	{Code: codes.Unavailable, Reason: "DRAINING", When: "the gateway is about to stop: connect to another replica", Retry: true},

@@ -154,3 +154,6 @@ func at(unix int64) time.Time {
 	}
 	return time.Unix(unix, 0).UTC()
 }
+
+// IsPart reports whether a text may be a part of a key, such as a name or a UID.
+func IsPart(text string) bool { return plain(text) }

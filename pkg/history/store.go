@@ -14,7 +14,6 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
-	"golang.org/x/sync/errgroup"
 )
 
 // ErrNotFound means that there is no such record, or that it has no log.
@@ -195,13 +194,14 @@ func (s *Store) OfName(ctx context.Context, k Key) ([]Key, error) {
 // maxOfName is how many records of one name are looked at.
 const maxOfName = 10_000
 
-// Find returns the newest record of a name, with the given attempt unless that is 0, and the given UID unless that is empty.
+// Find returns the newest record of a name, with the given attempt unless that is 0. Without a UID it looks at the newest object of that
+// name only.
 func (s *Store) Find(ctx context.Context, k Key) (*Record, error) {
 	keys, err := s.OfName(ctx, k)
 	if err != nil {
 		return nil, err
 	}
-	for _, found := range slices.Backward(keys) {
+	for _, found := range slices.Backward(NewestObject(keys)) {
 		if k.Attempt != 0 && found.Attempt != k.Attempt {
 			continue
 		}
@@ -213,66 +213,11 @@ func (s *Store) Find(ctx context.Context, k Key) (*Record, error) {
 	return nil, ErrNotFound
 }
 
-// Page is a part of a listing.
-type Page struct {
-	Items []Summary
-	// Next continues the listing; empty at its end.
-	Next string
-}
-
-// pageReads is how many summaries are read at once.
-const pageReads = 8
-
-// List returns a page of the records of a namespace, from the newest to the oldest, of one kind unless that is empty. size is the
-// most index entries that the page takes, so that it may have fewer items, or none, and yet a next page.
-func (s *Store) List(ctx context.Context, namespace, kind, from string, size int) (Page, error) {
-	if !plain(namespace) || kind != "" && !plain(kind) {
-		return Page{}, ErrInvalidKey
+// NewestObject returns those keys of OfName that belong to the object that was created last.
+func NewestObject(keys []Key) []Key {
+	first := len(keys)
+	for first > 0 && keys[first-1].UID == keys[len(keys)-1].UID {
+		first--
 	}
-	token := blob.FirstPageToken
-	if from != "" {
-		token = []byte(from)
-	}
-	found, next, err := s.bucket.ListPage(ctx, token, size, &blob.ListOptions{Prefix: index + namespace + "/"})
-	if err != nil {
-		return Page{}, failed("listing", err)
-	}
-	keys := make([]string, 0, len(found))
-	for _, o := range found {
-		if e, ok := parseEntry(o.Key); ok && (kind == "" || e.kind == kind) {
-			keys = append(keys, o.Key)
-		}
-	}
-	items, err := s.summaries(ctx, keys)
-	return Page{Items: items, Next: string(next)}, err
-}
-
-// summaries reads index entries, and leaves out those that were deleted since they were listed.
-func (s *Store) summaries(ctx context.Context, keys []string) ([]Summary, error) {
-	items := make([]*Summary, len(keys))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(pageReads)
-	for i, key := range keys {
-		group.Go(func() error {
-			item := &Summary{}
-			err := s.read(ctx, key, item)
-			if err == nil {
-				items[i] = item
-			}
-			if errors.Is(err, ErrNotFound) {
-				err = nil
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	var list []Summary
-	for _, item := range items {
-		if item != nil {
-			list = append(list, *item)
-		}
-	}
-	return list, nil
+	return keys[first:]
 }

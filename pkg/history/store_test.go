@@ -161,8 +161,8 @@ func TestManyWriters(t *testing.T) {
 				t.Errorf("created %v", created)
 			}
 		}
-		page, err := s.List(t.Context(), "team-a", "", "", 100)
-		if err != nil || len(page.Items) != 4 || page.Next != "" {
+		page, err := s.List(t.Context(), history.Query{Namespace: "team-a"}, history.Cursor{}, 100)
+		if err != nil || len(page.Items) != 4 || page.Next != nil {
 			t.Errorf("List = %d items, %q, %v", len(page.Items), page.Next, err)
 		}
 		if text := logOf(t, s, job("job-2", 1, 2).Key, 0); text != "log of job-2" {
@@ -191,7 +191,8 @@ func TestFind(t *testing.T) {
 		}{
 			"newest object":      {func(*history.Key) {}, younger.Key},
 			"by uid":             {func(k *history.Key) { k.UID = "uid-demo" }, job("demo", 3, 3).Key},
-			"by attempt":         {func(k *history.Key) { k.Attempt = 3 }, job("demo", 3, 3).Key},
+			"by attempt":         {func(k *history.Key) { k.UID, k.Attempt = "uid-demo", 3 }, job("demo", 3, 3).Key},
+			"of an older object": {func(k *history.Key) { k.Attempt = 3 }, history.Key{}},
 			"attempt ran again":  {func(k *history.Key) { k.UID, k.Attempt = "uid-demo", 2 }, resumed.Key},
 			"unknown attempt":    {func(k *history.Key) { k.Attempt = 4 }, history.Key{}},
 			"another namespace":  {func(k *history.Key) { k.Namespace = "team-b" }, history.Key{}},
@@ -226,26 +227,52 @@ func TestList(t *testing.T) {
 		other.Namespace = "team"
 		put(t, s, other, nil)
 
-		var got []string
-		for from := ""; ; {
-			page, err := s.List(t.Context(), "team-a", "RayJob", from, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, item := range page.Items {
-				got = append(got, item.Name)
-			}
-			if from = page.Next; from == "" {
-				break
-			}
+		q := func(change func(*history.Query)) history.Query {
+			q := history.Query{Namespace: "team-a", Kinds: []string{"RayJob"}}
+			change(&q)
+			return q
 		}
-		if diff := cmp.Diff([]string{"job-6", "job-5", "job-4", "job-3", "job-2", "job-1", "job-0"}, got); diff != "" {
-			t.Errorf("names (-want +got):\n%s", diff)
+		for text, tc := range map[string]struct {
+			query history.Query
+			want  []string
+		}{
+			"a kind":       {q(func(*history.Query) {}), []string{"job-6", "job-5", "job-4", "job-3", "job-2", "job-1", "job-0"}},
+			"all kinds":    {history.Query{Namespace: "team-a", Since: begin.Add(3 * time.Minute), Until: begin.Add(4 * time.Minute)}, []string{"cluster", "job-3"}},
+			"a name":       {q(func(q *history.Query) { q.Name = "job-2" }), []string{"job-2"}},
+			"since, until": {q(func(q *history.Query) { q.Since, q.Until = begin.Add(2*time.Minute), begin.Add(5*time.Minute) }), []string{"job-4", "job-3", "job-2"}},
+			"a match": {q(func(q *history.Query) {
+				q.Match = func(s *history.Summary) bool { return s.Name == "job-5" || s.Name < "job-3" }
+			}), []string{"job-5", "job-2", "job-1", "job-0"}},
+			"nothing": {q(func(q *history.Query) { q.Name = "job" }), nil},
+		} {
+			for size := 1; size < 9; size++ {
+				if diff := cmp.Diff(tc.want, listed(t, s, tc.query, size)); diff != "" {
+					t.Errorf("%s, %d a page (-want +got):\n%s", text, size, diff)
+				}
+			}
 		}
 		if names, err := s.Namespaces(t.Context()); err != nil || !cmp.Equal([]string{"team", "team-a"}, names) {
 			t.Errorf("Namespaces = %v, %v", names, err)
 		}
 	})
+}
+
+// listed returns the names on all pages.
+func listed(t *testing.T, s *history.Store, q history.Query, size int) (names []string) {
+	t.Helper()
+	for from := (history.Cursor{}); ; {
+		page, err := s.List(t.Context(), q, from, size)
+		if err != nil || len(page.Items) > size {
+			t.Fatalf("%d items, %v", len(page.Items), err)
+		}
+		for _, item := range page.Items {
+			names = append(names, item.Name)
+		}
+		if page.Next == nil {
+			return names
+		}
+		from = *page.Next
+	}
 }
 
 func TestRecordIsCut(t *testing.T) {
@@ -289,7 +316,7 @@ func TestSweep(t *testing.T) {
 				if err != nil || swept.Kept != len(tc.want) || swept.Deleted != 4-len(tc.want) {
 					t.Errorf("Sweep = %+v, %v", swept, err)
 				}
-				page, err := s.List(t.Context(), "team-a", "", "", 10)
+				page, err := s.List(t.Context(), history.Query{Namespace: "team-a"}, history.Cursor{}, 10)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -64,6 +64,18 @@ func (s JobDeploymentStatus) IsTerminal() bool {
 	return s == JobDeploymentStatusComplete || s == JobDeploymentStatusFailed
 }
 
+// Attempt returns the number of the current attempt, from 1, or of the last one if that is over.
+func (s *RayJobStatus) Attempt() int {
+	failed := 0
+	if s.Failed != nil {
+		failed = int(max(*s.Failed, 0))
+	}
+	if s.JobDeploymentStatus == JobDeploymentStatusFailed || s.JobDeploymentStatus == JobDeploymentStatusRetrying {
+		return max(failed, 1) // the failure of this attempt is counted
+	}
+	return failed + 1
+}
+
 // JobFailedReason says why a RayJob failed.
 type JobFailedReason string
 

@@ -304,6 +304,7 @@ func (p *parser) path() []string {
 		}
 	}
 	full, ok := aliases[parts[0]]
+	ok = ok && p.message.Fields().ByName("metadata") != nil
 	if parts[0] == "state" && p.state != "" {
 		full, ok = strings.Split(p.state, "."), true
 	}
@@ -311,8 +312,20 @@ func (p *parser) path() []string {
 	case ok:
 		parts = append(slices.Clone(full), parts[1:]...)
 	case p.message.Fields().ByJSONName(parts[0]) == nil:
-		p.failAt(start, "%q is not a field to filter by: begin with metadata, spec, status, name, namespace, labels or state", parts[0])
+		p.failAt(start, "%q is not a field to filter by: begin with %s", parts[0], p.beginnings())
 	}
 	p.advance()
 	return parts
+}
+
+// beginnings lists how a path can begin.
+func (p *parser) beginnings() string {
+	if p.message.Fields().ByName("metadata") != nil {
+		return "metadata, spec, status, name, namespace, labels or state"
+	}
+	var names []string
+	for i := range p.message.Fields().Len() {
+		names = append(names, p.message.Fields().Get(i).JSONName())
+	}
+	return "one of " + strings.Join(names, ", ")
 }

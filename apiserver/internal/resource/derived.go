@@ -16,6 +16,20 @@ func (r *Resource) Find(ctx context.Context, namespace, name string) (*store.Ite
 	return r.find(ctx, &raygatev2.GetClusterRequest{Namespace: namespace, Name: name}, "get")
 }
 
+// Permit returns an error unless the caller may list the objects of a namespace or, by another verb, use the one of a name, which need not
+// exist.
+func (r *Resource) Permit(ctx context.Context, verb, namespace, name string) error {
+	err := checkNamespace(namespace)
+	if verb != "list" {
+		err = checkName(namespace, name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.storeFor(ctx, namespace, name, verb)
+	return err
+}
+
 // Answer fills in resp with an object.
 func (r *Resource) Answer(ctx context.Context, resp proto.Message, item *store.Item) error {
 	return r.answer(ctx, resp, true, item)

@@ -76,7 +76,7 @@ func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Mes
 		return err
 	}
 	for i := range all[:min(len(all), size, store.MaxPageSize)] {
-		add(resp, "events", eventFromKube(&all[i]))
+		add(resp, "events", EventFromKube(&all[i]))
 	}
 	return nil
 }
@@ -166,7 +166,8 @@ func lastTime(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-func eventFromKube(e *corev1.Event) *raygatev2.Event {
+// EventFromKube returns an event as the API has it.
+func EventFromKube(e *corev1.Event) *raygatev2.Event {
 	count, first := e.Count, e.FirstTimestamp.Time
 	if e.Series != nil {
 		count = e.Series.Count

@@ -35,8 +35,10 @@ func parametersOf(request protoreflect.MessageDescriptor, rule *annotations.Http
 
 // isText reports whether values of a message type can be in a query as text.
 func isText(md protoreflect.MessageDescriptor) bool {
-	return md.FullName() == "google.protobuf.FieldMask" || md.FullName() == "google.protobuf.Duration"
+	return slices.Contains([]protoreflect.FullName{"google.protobuf.FieldMask", duration, moment}, md.FullName())
 }
+
+const duration, moment = "google.protobuf.Duration", "google.protobuf.Timestamp"
 
 // names returns the documented names of the parameters.
 func (p Parameters) names() string {
@@ -96,8 +98,11 @@ func valueProblem(f protoreflect.FieldDescriptor, value string) string {
 			return fmt.Sprintf("%q is not a whole number of 32 bits", value)
 		}
 	case protoreflect.MessageKind:
-		if _, err := time.ParseDuration(value); err != nil && f.Message().FullName() == "google.protobuf.Duration" {
+		if _, err := time.ParseDuration(value); err != nil && f.Message().FullName() == duration {
 			return fmt.Sprintf("%q is not a duration such as 90s", value)
+		}
+		if _, err := time.Parse(time.RFC3339, value); err != nil && f.Message().FullName() == moment {
+			return fmt.Sprintf("%q is not a time such as 2026-01-31T12:00:00Z", value)
 		}
 	}
 	return ""

@@ -24,6 +24,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/history"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -31,8 +32,8 @@ import (
 type jobServer struct {
 	raygatev2.UnimplementedJobServiceServer
 	*resource.Resource
-	proxy   *dashboardproxy.Proxy
-	history History // nil for none
+	proxy *dashboardproxy.Proxy
+	past  past
 }
 
 // awaitRecord is the interval of checks whether a followed job has been submitted.
@@ -42,14 +43,17 @@ const awaitRecord = time.Second
 type attempt struct {
 	item        *store.Item
 	id, cluster string
+	number      int
 	state       rayv1.JobDeploymentStatus
 	ray         rayv1.JobStatus
 }
 
 func attemptOf(item *store.Item) attempt {
+	state := rayv1.JobDeploymentStatus(item.At("status.jobDeploymentStatus").Str)
+	counted := rayv1.RayJobStatus{JobDeploymentStatus: state, Failed: new(int32(item.At("status.failed").Int()))}
 	return attempt{
-		item: item, id: item.At("status.jobId").Str, cluster: item.At("status.rayClusterName").Str,
-		state: rayv1.JobDeploymentStatus(item.At("status.jobDeploymentStatus").Str), ray: rayv1.JobStatus(item.At("status.jobStatus").Str),
+		item: item, id: item.At("status.jobId").Str, cluster: item.At("status.rayClusterName").Str, number: counted.Attempt(),
+		state: state, ray: rayv1.JobStatus(item.At("status.jobStatus").Str),
 	}
 }
 
@@ -133,24 +137,51 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	if err := q.check(); err != nil {
 		return err
 	}
-	source := s.driverLog
-	switch req.GetSource() {
-	case "", "driver":
-	case "submitter":
-		source = s.submitterLog
-	default:
-		return rpcstatus.BadField("source", "%q is not known: use driver or submitter", req.GetSource())
+	k, err := keyOfRun("RayJob", req)
+	if err != nil {
+		return err
+	}
+	source, err := s.sourceOf(req.GetSource(), k)
+	if err != nil {
+		return err
 	}
 	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
-	if err != nil {
+	deleted := apierrors.IsNotFound(err) && s.past.store != nil && req.GetSource() != "submitter"
+	if err != nil && !deleted {
 		return err
 	}
 	if err := flowcontrol.Hold(ctx, logRoom); err != nil {
 		return err
 	}
-	return source(ctx, attemptOf(item), q, &logSender{send: func(data []byte, next int64) error {
+	out := &logSender{send: func(data []byte, next int64) error {
 		return stream.Send(&raygatev2.GetJobLogsResponse{Data: data, NextOffset: next})
-	}})
+	}}
+	if deleted {
+		return s.recordedLog(ctx, k, q, out, nil)
+	}
+	a := attemptOf(item)
+	switch {
+	case k.UID != "" && k.UID != string(item.UID):
+		return s.recordedLog(ctx, k, q, out, nil)
+	case k.Attempt == 0 || k.Attempt == a.number && a.checkStarted() == nil:
+		return source(ctx, a, q, out)
+	}
+	k.UID = string(item.UID)
+	return s.recordedLog(ctx, k, q, out, &a)
+}
+
+// sourceOf returns what sends the log of a source.
+func (s *jobServer) sourceOf(name string, k history.Key) (func(context.Context, attempt, logQuery, *logSender) error, error) {
+	switch name {
+	case "", "driver":
+		return s.driverLog, nil
+	case "submitter":
+		if k.Attempt != 0 || k.UID != "" {
+			return nil, rpcstatus.BadField("source", "the log of the submitter is that of the last attempt: leave out attempt and uid, or use driver")
+		}
+		return s.submitterLog, nil
+	}
+	return nil, rpcstatus.BadField("source", "%q is not known: use driver or submitter", rpcstatus.Quoted(name))
 }
 
 // driverLog sends the output of the entrypoint: that of the cluster, or that of the history if the cluster is gone.

@@ -4,7 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"k8s.io/klog/v2"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -15,32 +22,139 @@ import (
 type History interface {
 	// Find returns the newest record of an object.
 	Find(ctx context.Context, k history.Key) (*history.Record, error)
+	// OfName returns the keys of the records of a name.
+	OfName(ctx context.Context, k history.Key) ([]history.Key, error)
+	// List returns a page of records.
+	List(ctx context.Context, q history.Query, from history.Cursor, size int) (history.Page, error)
 	// Log returns the log of a record from an offset on.
 	Log(ctx context.Context, k history.Key, offset int64) (io.ReadCloser, error)
+}
+
+// keyOfRun reads the key of a record from a request. Its attempt may be 0 and its UID empty, for any.
+func keyOfRun(kind string, req interface {
+	GetNamespace() string
+	GetName() string
+	GetAttempt() int32
+	GetUid() string
+},
+) (k history.Key, err error) {
+	if req.GetAttempt() < 0 {
+		return k, rpcstatus.BadField("attempt", "%d is negative: attempts count from 1, and 0 is the last one", req.GetAttempt())
+	}
+	if uid := req.GetUid(); uid != "" && !history.IsPart(uid) {
+		return k, rpcstatus.BadField("uid", "%q is not a UID: use metadata.uid of the object, or leave it out", rpcstatus.Quoted(uid))
+	}
+	return history.Key{Kind: kind, Namespace: req.GetNamespace(), Name: req.GetName(), UID: req.GetUid(), Attempt: int(req.GetAttempt())}, nil
+}
+
+// past has the records of ended objects. It checks no rights.
+type past struct {
+	store History // nil for none
+}
+
+// find returns the newest record of an attempt. present is an attempt that has no record yet, for the error; 0 for none.
+func (p past) find(ctx context.Context, k history.Key, present int) (*history.Record, error) {
+	if p.store == nil {
+		return nil, errNoHistory
+	}
+	r, err := p.store.Find(ctx, k)
+	if !errors.Is(err, history.ErrNotFound) {
+		return r, away(ctx, err)
+	}
+	keys, err := p.store.OfName(ctx, k)
+	if err != nil {
+		return nil, away(ctx, err)
+	}
+	return nil, missing(k, history.NewestObject(keys), present)
+}
+
+// maxListed is how many attempts an error lists.
+const maxListed = 20
+
+// missing returns the error for a record that does not exist, with the attempts that do.
+func missing(k history.Key, keys []history.Key, present int) error {
+	what := k.Kind + " " + k.Name
+	if k.UID != "" {
+		what += " with the UID " + k.UID
+	}
+	attempts := make([]int, 0, len(keys)+1)
+	for _, key := range keys {
+		attempts = append(attempts, key.Attempt)
+	}
+	if present > 0 {
+		attempts = append(attempts, present)
+	}
+	slices.Sort(attempts)
+	attempts = slices.Compact(attempts)
+	message := "the history has no record of " + what
+	if len(attempts) > 0 {
+		last := attempts[max(0, len(attempts)-maxListed):]
+		message = fmt.Sprintf("%s has no attempt %d: it has %s", what, k.Attempt, strings.ReplaceAll(strings.Trim(fmt.Sprint(last), "[]"), " ", ", "))
+	}
+	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: message}
+}
+
+var errNoHistory = rpcstatus.Precondition("NO_HISTORY", "this gateway has no history of ended objects: an administrator can set --history-store")
+
+// historyRetry is when a client may try again.
+const historyRetry = 10 * time.Second
+
+// away translates an error of the history store, whose text may name buckets and hosts, so that callers do not get it. Nil for nil.
+func away(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	klog.FromContext(ctx).Error(err, "Read the history store")
+	return &rpcstatus.Error{Code: codes.Unavailable, Reason: "HISTORY_UNAVAILABLE", Message: "the history store cannot be read now", RetryAfter: historyRetry}
 }
 
 // pastLog sends the log that the history has of an attempt whose cluster is gone. It returns gone if there is none. The caller needs the
 // same right as for the dashboard when the cluster existed.
 func (s *jobServer) pastLog(ctx context.Context, a attempt, q logQuery, out *logSender, gone error) error {
-	if s.history == nil {
+	if s.past.store == nil {
 		return gone
 	}
-	r, err := s.history.Find(ctx, history.Key{Kind: "RayJob", Namespace: a.item.Namespace, Name: a.item.Name, UID: string(a.item.UID)})
+	r, err := s.past.store.Find(ctx, history.Key{Kind: "RayJob", Namespace: a.item.Namespace, Name: a.item.Name, UID: string(a.item.UID)})
 	switch {
 	case errors.Is(err, history.ErrNotFound):
 		return gone
 	case err != nil:
-		return unreadable(gone)
+		return rpcstatus.Precondition("CLUSTER_GONE", "%s; the history store cannot be read now", gone)
 	case r.JobID != a.id || r.Cluster != a.cluster || !r.HasLog: // an earlier attempt, or the log was lost
 		return gone
 	}
-	if err := s.proxy.Allowed(ctx, a.item.Namespace, headServiceOf(r), "get"); err != nil {
+	return s.sendPast(ctx, r, q, out)
+}
+
+// recordedLog sends the log of a record: of an earlier attempt, or of a RayJob that was deleted. present is the attempt of the RayJob if
+// that still exists, and nil otherwise.
+func (s *jobServer) recordedLog(ctx context.Context, k history.Key, q logQuery, out *logSender, present *attempt) error {
+	number := 0
+	if present != nil {
+		number = present.number
+	}
+	r, err := s.past.find(ctx, k, number)
+	if notFound, ok := errors.AsType[*rpcstatus.Error](err); ok && notFound.Code == codes.NotFound && k.Attempt == number && present != nil {
+		return present.checkStarted()
+	}
+	if err != nil {
+		return err
+	}
+	if !r.HasLog {
+		return rpcstatus.Precondition("CLUSTER_GONE", "attempt %d of RayJob %s has no log in the history: %s", r.Attempt, r.Name, strings.Join(append(r.Lost, "its result is "+r.Result), "; "))
+	}
+	return s.sendPast(ctx, r, q, out)
+}
+
+// sendPast sends the log of a record.
+func (s *jobServer) sendPast(ctx context.Context, r *history.Record, q logQuery, out *logSender) error {
+	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r), "get"); err != nil {
 		return err
 	}
 	copyFrom := func(offset int64, to io.Writer) error {
-		in, err := s.history.Log(ctx, r.Key, offset)
+		in, err := s.past.store.Log(ctx, r.Key, offset)
 		if err != nil {
-			return unreadable(gone)
+			return away(ctx, err)
 		}
 		defer func() { _ = in.Close() }()
 		_, err = io.CopyBuffer(onlyWriter{to}, in, make([]byte, maxPart))
@@ -68,10 +182,4 @@ func headServiceOf(r *history.Record) string {
 	var rc rayv1.RayCluster
 	_ = json.Unmarshal(r.RayCluster, &rc) // a record without a cluster has none
 	return rc.Status.Head.ServiceName
-}
-
-// unreadable adds to the reason for the lack of a dashboard that the history store fails. The text of its error may name buckets and
-// hosts, so that callers do not get it.
-func unreadable(gone error) error {
-	return rpcstatus.Precondition("CLUSTER_GONE", "%s; the history store cannot be read now", gone)
 }

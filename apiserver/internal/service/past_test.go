@@ -2,13 +2,17 @@ package service_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/history"
+	"github.com/raygate/raygate/test/raysim"
 )
 
 // TestLogFromHistory shows that the log of a cluster that is gone comes from the history, and for whom.
@@ -67,6 +71,81 @@ func TestLogFromHistory(t *testing.T) {
 					t.Errorf("next offset %d, want %d", next, len(text))
 				}
 			})
+		}
+	}
+}
+
+// TestLogOfAttempts shows which log an attempt and a UID choose, while the RayJob exists and after its deletion.
+func TestLogOfAttempts(t *testing.T) {
+	w := newWorld(t)
+	for _, r := range []history.Record{
+		{Summary: history.Summary{Key: history.Key{UID: "older", Created: time.Unix(1, 0), Attempt: 1}, Cluster: "demo"}},
+		{Summary: history.Summary{Key: history.Key{UID: "u", Created: time.Unix(2, 0), Attempt: 1}, Cluster: "demo"}},
+		{Summary: history.Summary{Key: history.Key{UID: "u", Created: time.Unix(2, 0), Attempt: 2}, Cluster: "demo"}},
+		{Summary: history.Summary{Key: history.Key{UID: "u", Created: time.Unix(2, 0), Attempt: 3}, Lost: []string{"it was lost"}}},
+	} {
+		r.Kind, r.Namespace, r.Name = "RayJob", "default", "train"
+		var log io.Reader
+		if r.Cluster != "" {
+			log = strings.NewReader(fmt.Sprint(r.UID, r.Attempt))
+		}
+		if _, err := w.past.Put(t.Context(), &r, log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.record(t, "train-1", raysim.Running, "live")
+	for state, put := range map[string]func(){
+		"running": func() {
+			w.job(running, rayv1.JobStatusRunning, func(j *rayv1.RayJob) { j.Status.Failed = new(int32(3)) })
+		},
+		"retrying": func() {
+			w.job(rayv1.JobDeploymentStatusRetrying, rayv1.JobStatusFailed, func(j *rayv1.RayJob) { j.Status.Failed = new(int32(4)) })
+		},
+		"deleted": func() { w.change(func() { delete(w.objects, "RayJob/train") }) },
+	} {
+		put()
+		for _, tc := range []struct {
+			q    query
+			in   string // the states
+			want string
+			code codes.Code
+			says []string
+		}{
+			{q: query{}, in: "running", want: "live"},
+			{q: query{Attempt: 4}, in: "running", want: "live"},
+			{q: query{UID: "u", Attempt: 4}, in: "running", want: "live"},
+			{q: query{Attempt: 4}, in: "retrying", code: codes.FailedPrecondition, says: []string{"has not started"}},
+			{q: query{Attempt: 2}, want: "u2"},
+			{q: query{UID: "older"}, want: "older1"},
+			{q: query{UID: "older", Attempt: 2}, code: codes.NotFound, says: []string{"RayJob train with the UID older has no attempt 2: it has 1"}},
+			{q: query{Attempt: 3}, code: codes.FailedPrecondition, says: []string{"it was lost"}},
+			{q: query{}, in: "deleted", code: codes.FailedPrecondition, says: []string{"attempt 3", "it was lost"}},
+			{q: query{Attempt: 7}, in: "running retrying", code: codes.NotFound, says: []string{"has no attempt 7: it has 1, 2, 3, 4"}},
+			{q: query{Attempt: 7}, in: "deleted", code: codes.NotFound, says: []string{"has no attempt 7: it has 1, 2, 3"}},
+			{q: query{UID: "other"}, code: codes.NotFound, says: []string{"no record of RayJob train with the UID other"}},
+			{q: query{Attempt: -1}, code: codes.InvalidArgument, says: []string{"attempt", "-1", "count from 1"}},
+			{q: query{UID: "../u"}, code: codes.InvalidArgument, says: []string{"uid", "metadata.uid"}},
+			{q: query{Source: "submitter", Attempt: 1}, code: codes.InvalidArgument, says: []string{"source", "driver"}},
+			{q: query{Source: "submitter"}, in: "deleted", code: codes.NotFound},
+		} {
+			if tc.in != "" && !strings.Contains(tc.in, state) {
+				continue
+			}
+			for transport, read := range transports {
+				got, _, err := read(t, w, tc.q)
+				what := fmt.Sprintf("%s, %+v by %s", state, tc.q, transport)
+				wantCode(t, what, err, tc.code, tc.says...)
+				if got != tc.want {
+					t.Errorf("%s: %q, want %q", what, got, tc.want)
+				}
+			}
+		}
+	}
+	for _, right := range []string{"get rayjobs", "get services/proxy"} {
+		w.change(func() { w.denied = map[string]bool{right: true} })
+		for _, q := range []query{{Attempt: 1}, {UID: "older"}} {
+			_, _, err := byGRPC(t, w, q)
+			wantCode(t, "without "+right, err, codes.PermissionDenied)
 		}
 	}
 }

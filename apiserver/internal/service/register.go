@@ -48,18 +48,22 @@ type Resources struct {
 	History History
 }
 
-// RegisterAll registers the services of all kinds, and that of submissions, whose pages have tokens.
+// RegisterAll registers the services of all kinds, and those of submissions and the history, whose pages have tokens.
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
 	clusters, jobs, services, cronJobs := r.Kinds[0], r.Kinds[1], r.Kinds[2], r.Kinds[3]
 	jobs.Dependents, services.Dependents, cronJobs.Dependents = clusters, clusters, jobs
+	records := past{store: r.History}
 	special := map[*resource.Resource]any{
-		jobs:     &jobServer{Resource: jobs, proxy: dashboards, history: r.History},
+		jobs:     &jobServer{Resource: jobs, proxy: dashboards, past: records},
 		cronJobs: &cronJobServer{Resource: cronJobs, jobs: jobs, clock: clock.RealClock{}},
 	}
 	for _, kind := range r.Kinds {
 		Register(server, kind, special[kind])
 	}
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens})
+	raygatev2.RegisterHistoryServiceServer(server, &historyServer{
+		past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens,
+	})
 }
 
 // method is a standard method. resp is its response; for a stream it only has the type of the messages.

@@ -25,7 +25,7 @@ func TestRegisterServesEveryMethod(t *testing.T) {
 	}
 	server := registered{}
 	RegisterAll(server, Resources{Kinds: all}, nil, store.NewTokens(nil, nil))
-	services := []*grpc.ServiceDesc{&raygatev2.SubmissionService_ServiceDesc}
+	services := []*grpc.ServiceDesc{&raygatev2.SubmissionService_ServiceDesc, &raygatev2.HistoryService_ServiceDesc}
 	for _, kind := range Kinds {
 		services = append(services, kind.Service)
 	}

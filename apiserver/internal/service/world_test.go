@@ -55,6 +55,7 @@ type world struct {
 	services    raygatev2.ServeServiceClient
 	cronJobs    raygatev2.CronJobServiceClient
 	submissions raygatev2.SubmissionServiceClient
+	history     raygatev2.HistoryServiceClient
 	past        *history.Store
 
 	mu       sync.Mutex
@@ -110,7 +111,7 @@ func newWorld(t *testing.T) *world {
 	}
 	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
-	w.services = raygatev2.NewServeServiceClient(conn)
+	w.services, w.history = raygatev2.NewServeServiceClient(conn), raygatev2.NewHistoryServiceClient(conn)
 	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, FlowControl: entry})
 	if err != nil {
 		t.Fatal(err)
@@ -313,6 +314,8 @@ type query struct {
 	Follow    bool
 	TailLines *int32
 	Offset    int64
+	Attempt   int32
+	UID       string
 }
 
 // readLog reads a whole log, by gRPC or REST; next is the last offset, which only gRPC returns.
@@ -321,6 +324,7 @@ type readLog func(t *testing.T, w *world, q query) (text string, next int64, err
 func byGRPC(t *testing.T, w *world, q query) (text string, next int64, err error) {
 	stream, err := w.jobs.GetJobLogs(t.Context(), &raygatev2.GetJobLogsRequest{
 		Namespace: "default", Name: "train", Source: q.Source, Follow: q.Follow, TailLines: q.TailLines, Offset: q.Offset,
+		Attempt: q.Attempt, Uid: q.UID,
 	})
 	var all strings.Builder
 	for err == nil {
@@ -337,7 +341,7 @@ func byGRPC(t *testing.T, w *world, q query) (text string, next int64, err error
 }
 
 func byREST(t *testing.T, w *world, q query) (text string, next int64, err error) {
-	query := url.Values{"follow": {fmt.Sprint(q.Follow)}, "source": {q.Source}, "offset": {fmt.Sprint(q.Offset)}}
+	query := url.Values{"follow": {fmt.Sprint(q.Follow)}, "source": {q.Source}, "offset": {fmt.Sprint(q.Offset)}, "attempt": {fmt.Sprint(q.Attempt)}, "uid": {q.UID}}
 	if q.TailLines != nil {
 		query.Set("tailLines", fmt.Sprint(*q.TailLines))
 	}

@@ -45,6 +45,7 @@ var parameters = object{
 	"orderBy": "createTime desc", "view": "FULL", "etag": "4711", "fieldManager": "my-program", "propagation": "FOREGROUND", "timeout": "600s",
 	"updateMask": "spec.suspend", "filter": `name : "exp-"`, "validateOnly": true, "force": true, "allowOverwrite": true, "allowMissing": true,
 	"skipInitial": true, "includeChildren": true, "cluster": "minimal", "submissionId": "raysubmit_1", "submission_id": "raysubmit_1",
+	"kind": "RayJob",
 }
 
 // patch is the example body of update and apply, besides the kind: a part of the object.

@@ -260,7 +260,7 @@ func TestDeletedObjects(t *testing.T) {
 	}
 	var got []string
 	for deadline := time.Now().Add(20 * time.Second); len(got) < 2 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		page, err := s.store.List(t.Context(), "team-a", "", "", 10)
+		page, err := s.store.List(t.Context(), history.Query{Namespace: "team-a"}, history.Cursor{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

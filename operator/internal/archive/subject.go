@@ -48,14 +48,7 @@ func KeyOf(kind string, o client.Object) history.Key {
 // KeyOfJob returns the key of the current attempt of a RayJob, or of the last one if that is over.
 func KeyOfJob(j *rayv1.RayJob) history.Key {
 	k := KeyOf("RayJob", j)
-	k.Attempt = 1
-	if n := j.Status.Failed; n != nil {
-		k.Attempt += int(max(*n, 0))
-	}
-	switch j.Status.JobDeploymentStatus { //nolint:exhaustive // the others have not counted the attempt
-	case rayv1.JobDeploymentStatusFailed, rayv1.JobDeploymentStatusRetrying: // the failure of this attempt is counted
-		k.Attempt = max(k.Attempt-1, 1)
-	}
+	k.Attempt = j.Status.Attempt()
 	if j.Status.StartTime != nil {
 		k.Started = j.Status.StartTime.UTC()
 	}

@@ -256,20 +256,24 @@ class DiagnoseJobResponse(_message.Message):
     def __init__(self, ready: bool = ..., findings: _Optional[_Iterable[_Union[_diagnosis_pb2.Finding, _Mapping]]] = ...) -> None: ...
 
 class GetJobLogsRequest(_message.Message):
-    __slots__ = ("namespace", "name", "source", "follow", "tail_lines", "offset")
+    __slots__ = ("namespace", "name", "source", "follow", "tail_lines", "offset", "attempt", "uid")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     FOLLOW_FIELD_NUMBER: _ClassVar[int]
     TAIL_LINES_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
     source: str
     follow: bool
     tail_lines: int
     offset: int
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., source: _Optional[str] = ..., follow: bool = ..., tail_lines: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+    attempt: int
+    uid: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., source: _Optional[str] = ..., follow: bool = ..., tail_lines: _Optional[int] = ..., offset: _Optional[int] = ..., attempt: _Optional[int] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class GetJobLogsResponse(_message.Message):
     __slots__ = ("data", "next_offset")

@@ -194,8 +194,8 @@ class JobServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetJobLogs(self, request, context):
-        """GetJobLogs sends the log of the present attempt of a RayJob. On REST the body is the log alone, as plain text; one that
-        breaks off ends without its last chunk.
+        """GetJobLogs sends the log of an attempt of a RayJob: from its cluster or, once that is gone, from the history, also after the RayJob was
+        deleted. On REST the body is the log alone, as plain text; one that breaks off ends without its last chunk.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

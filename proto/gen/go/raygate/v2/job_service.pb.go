@@ -1537,7 +1537,11 @@ type GetJobLogsRequest struct {
 	// tail_lines begins with so many last lines of what was written so far. Left out means all of them.
 	TailLines *int32 `protobuf:"varint,5,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`
 	// offset is where in the log to begin, in bytes: the `nextOffset` of a stream that broke. Not together with `tailLines`.
-	Offset        int64 `protobuf:"varint,6,opt,name=offset,proto3" json:"offset,omitempty"`
+	Offset int64 `protobuf:"varint,6,opt,name=offset,proto3" json:"offset,omitempty"`
+	// attempt counts from 1; 0 means the last one. Earlier attempts, and those of a deleted RayJob, need a history store.
+	Attempt int32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// uid of the RayJob, for one that was deleted; empty means the RayJob of the name or, if there is none, the last one that had it.
+	Uid           string `protobuf:"bytes,8,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1612,6 +1616,20 @@ func (x *GetJobLogsRequest) GetOffset() int64 {
 		return x.Offset
 	}
 	return 0
+}
+
+func (x *GetJobLogsRequest) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *GetJobLogsRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
 }
 
 // GetJobLogsResponse is one message of GetJobLogs.
@@ -2116,7 +2134,7 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"\\\n" +
 	"\x13DiagnoseJobResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
-	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xca\x01\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xf6\x01\n" +
 	"\x11GetJobLogsRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x16\n" +
@@ -2124,7 +2142,9 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\x06follow\x18\x04 \x01(\bR\x06follow\x12\"\n" +
 	"\n" +
 	"tail_lines\x18\x05 \x01(\x05H\x00R\ttailLines\x88\x01\x01\x12\x16\n" +
-	"\x06offset\x18\x06 \x01(\x03R\x06offsetB\r\n" +
+	"\x06offset\x18\x06 \x01(\x03R\x06offset\x12\x18\n" +
+	"\aattempt\x18\a \x01(\x05R\aattempt\x12\x10\n" +
+	"\x03uid\x18\b \x01(\tR\x03uidB\r\n" +
 	"\v_tail_lines\"I\n" +
 	"\x12GetJobLogsResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +

@@ -64,8 +64,8 @@ type JobServiceClient interface {
 	ListJobEvents(ctx context.Context, in *ListJobEventsRequest, opts ...grpc.CallOption) (*ListJobEventsResponse, error)
 	// DiagnoseJob says why a RayJob does not run, or why it failed.
 	DiagnoseJob(ctx context.Context, in *DiagnoseJobRequest, opts ...grpc.CallOption) (*DiagnoseJobResponse, error)
-	// GetJobLogs sends the log of the present attempt of a RayJob. On REST the body is the log alone, as plain text; one that
-	// breaks off ends without its last chunk.
+	// GetJobLogs sends the log of an attempt of a RayJob: from its cluster or, once that is gone, from the history, also after the RayJob was
+	// deleted. On REST the body is the log alone, as plain text; one that breaks off ends without its last chunk.
 	GetJobLogs(ctx context.Context, in *GetJobLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetJobLogsResponse], error)
 	// StopJob asks Ray to stop the Ray job of a RayJob, which then ends, and does not wait for it. The object stays.
 	StopJob(ctx context.Context, in *StopJobRequest, opts ...grpc.CallOption) (*StopJobResponse, error)
@@ -279,8 +279,8 @@ type JobServiceServer interface {
 	ListJobEvents(context.Context, *ListJobEventsRequest) (*ListJobEventsResponse, error)
 	// DiagnoseJob says why a RayJob does not run, or why it failed.
 	DiagnoseJob(context.Context, *DiagnoseJobRequest) (*DiagnoseJobResponse, error)
-	// GetJobLogs sends the log of the present attempt of a RayJob. On REST the body is the log alone, as plain text; one that
-	// breaks off ends without its last chunk.
+	// GetJobLogs sends the log of an attempt of a RayJob: from its cluster or, once that is gone, from the history, also after the RayJob was
+	// deleted. On REST the body is the log alone, as plain text; one that breaks off ends without its last chunk.
 	GetJobLogs(*GetJobLogsRequest, grpc.ServerStreamingServer[GetJobLogsResponse]) error
 	// StopJob asks Ray to stop the Ray job of a RayJob, which then ends, and does not wait for it. The object stays.
 	StopJob(context.Context, *StopJobRequest) (*StopJobResponse, error)
