@@ -103,6 +103,7 @@ func TestListHistory(t *testing.T) {
 			}
 		})
 	}
+	w.change(func() { w.denied = nil })
 	if code, _, body, _ := w.send(t, "GET", "history?since=yesterday", ""); code != 400 || !strings.Contains(body, "is not a time such as") {
 		t.Errorf("since yesterday: %d %s", code, body)
 	}
