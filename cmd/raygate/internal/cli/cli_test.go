@@ -75,7 +75,7 @@ func TestExitCodes(t *testing.T) {
 		"unknown gate":              {args: []string{"validate", "-f", "-", "--feature-gates", "Foo=true"}, want: 2, wantStderr: "Foo"},
 		"malformed gate":            {args: []string{"validate", "-f", "-", "--feature-gates", "RayClusterMTLS"}, want: 2, wantStderr: "NAME=true"},
 		"unknown command":           {args: []string{"frobnicate"}, want: 2, wantStderr: "frobnicate"},
-		"words before the command":  {args: []string{"submit", ".", "--", "python", "main.py"}, want: 2, wantStderr: `["."] before -- has no meaning`},
+		"words before the command":  {args: []string{"submit", ".", "python", "--", "main.py"}, want: 2, wantStderr: `["python"] before -- has no meaning`},
 		"version":                   {args: []string{"version"}, want: 0, wantStdout: "raygate "},
 		"help":                      {args: []string{"validate", "--help"}, want: 0, wantStdout: "helm template"},
 		"broken YAML":               {args: []string{"validate", "-f", "-"}, stdin: "# one\n\na: [", want: 2, wantStdout: "-:3"},
