@@ -146,7 +146,7 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 	case !u.FailingSince.IsZero():
 		p.plan.Idle, p.uncertain = old, true
 		p.after(u.FailingSince.Add(unknownAfter))
-	case u.AskedAt.IsZero():
+	case u.AskedAt.Before(p.HeadSince): // also if it has not answered yet
 		p.plan.Idle, p.uncertain = old, true
 	case u.Active != "":
 		p.plan.Idle = condition(old, metav1.ConditionFalse, u.Active, messages[u.Active], p.Now)
