@@ -10,7 +10,7 @@ from=${2:-$((RANDOM * 32768 * 32768 + RANDOM * 32768 + RANDOM))}
 export GOGC=400 # a seed leaves little behind
 
 planners=
-for planner in jobplan serveplan cronplan podplan; do planners=${planners:+$planners,}github.com/raygate/raygate/operator/internal/$planner; done
+for planner in jobplan serveplan cronplan podplan expiryplan; do planners=${planners:+$planners,}github.com/raygate/raygate/operator/internal/$planner; done
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 if [ -n "${COVER:-}" ]; then

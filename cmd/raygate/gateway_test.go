@@ -67,6 +67,13 @@ func TestEveryVerbOnEveryKind(t *testing.T) {
 				t.Errorf("suspended: %v", got.Object["spec"])
 			}
 			raygate("resume", single, name, "-n", ns, "-o", "name").want(t, 0, single+".ray.io/"+name)
+			if keep := []string{"keep", single + "/" + name, "-n", ns, "--for"}; plural == "rayclusters" {
+				raygate(append(keep, "8h")...).want(t, 0, "kept")
+				raygate("get", single, name, "-n", ns, "-o", "yaml").want(t, 0, "raygate.io/keep-until:")
+				raygate("keep", name, "-n", ns, "--for", "0").want(t, 0, "kept")
+			} else {
+				raygate(append(keep, "8h")...).want(t, 2, "only clusters")
+			}
 			scale := []string{"scale", single + "/" + name, "-n", ns, "--replicas", "3", "--max-replicas", "7"}
 			switch plural {
 			case "rayclusters":

@@ -93,6 +93,15 @@ func (c *connection) call(ctx context.Context, name string, changes bool, do fun
 	return err
 }
 
+// Activity implements dashboard.Client.
+func (c *connection) Activity(ctx context.Context) (a dashboard.Activity, err error) {
+	err = c.call(ctx, "Activity", false, func(h *ray) (err error) {
+		a, err = h.Activity(ctx)
+		return err
+	})
+	return a, err
+}
+
 // ListJobs implements dashboard.Client.
 func (c *connection) ListJobs(ctx context.Context) (jobs []dashboard.Job, err error) {
 	err = c.call(ctx, "ListJobs", false, func(h *ray) (err error) {

@@ -113,6 +113,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	return errors.Join(
 		raycluster.New(raycluster.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true, Archive: past,
+			Connect: w.rays.connect, Jitter: w.jitter,
 			ReplicaIndices: w.setting("replica indices "+o.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{

@@ -26,6 +26,7 @@ type ray struct {
 	started time.Time
 
 	mu      sync.Mutex
+	uses    map[string]time.Time // jobs without a RayJob that run, and since when
 	over    bool
 	resized time.Time // when all replicas exist
 }

@@ -62,6 +62,9 @@ func newScenario(seed uint64) *scenario {
 		s.cron(r)
 	}
 	s.disturb(r)
+	if s.topic == "cluster" && r.IntN(2) == 0 { // last, so that the seeds stay what they are
+		s.idles(r)
+	}
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
 }

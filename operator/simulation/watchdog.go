@@ -28,6 +28,7 @@ var Invariants = map[string]string{
 	"isConfigured":       "A head that is in use and ready has the applications of its service soon after it has started.",
 	"givesUp":            "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
 	"warningHasCause":    "A warning about a child has a cause: a fault, or an object of somebody else.",
+	"neverIdleInUse":     "A cluster is not suspended as idle while something has been running on it, nor while it is kept.",
 	"foreignUntouched":   "No object of somebody else is changed or deleted.",
 	"requestsBounded":    "The number of requests is bounded by the number of changes.",
 	"eventsBounded":      "The number of events is bounded by the number of changes.",
@@ -151,6 +152,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 	switch c.Kind {
 	case kindCluster:
 		d.noteSize(c)
+		d.checkIdle(c)
 	case kindPod:
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))

@@ -35,6 +35,9 @@ type Client interface {
 	// PutPackage stores a package of size bytes in Ray. The context covers the transfer.
 	PutPackage(ctx context.Context, name string, size int64, content io.Reader) error
 
+	// Activity returns whether the cluster is in use. An error means that this is not known.
+	Activity(ctx context.Context) (Activity, error)
+
 	// ServeDetails returns the state of Ray Serve, with the applications that were deployed by DeployServe or the like and not
 	// from within Ray. Serve that does not run has none.
 	ServeDetails(ctx context.Context) (*ServeDetails, error)

@@ -359,14 +359,15 @@ func wholeLog(ctx context.Context, c Client) (string, error) {
 
 func everyCall(ctx context.Context, c Client) map[string]func() error {
 	return map[string]func() error{
-		"version": func() error { _, err := c.Version(ctx); return err },
-		"list":    func() error { _, err := c.ListJobs(ctx); return err },
-		"get":     func() error { _, err := c.GetJob(ctx, "demo"); return err },
-		"submit":  func() error { _, err := c.SubmitJob(ctx, Submission{Entrypoint: "ls"}); return err },
-		"stop":    func() error { _, err := c.StopJob(ctx, "demo"); return err },
-		"delete":  func() error { return c.DeleteJob(ctx, "demo") },
-		"logs":    func() error { _, err := wholeLog(ctx, c); return err },
-		"serve":   func() error { _, err := c.ServeDetails(ctx); return err },
+		"version":  func() error { _, err := c.Version(ctx); return err },
+		"list":     func() error { _, err := c.ListJobs(ctx); return err },
+		"get":      func() error { _, err := c.GetJob(ctx, "demo"); return err },
+		"submit":   func() error { _, err := c.SubmitJob(ctx, Submission{Entrypoint: "ls"}); return err },
+		"stop":     func() error { _, err := c.StopJob(ctx, "demo"); return err },
+		"delete":   func() error { return c.DeleteJob(ctx, "demo") },
+		"logs":     func() error { _, err := wholeLog(ctx, c); return err },
+		"serve":    func() error { _, err := c.ServeDetails(ctx); return err },
+		"activity": func() error { _, err := c.Activity(ctx); return err },
 		"tail": func() error {
 			stream, err := c.TailJobLogs(ctx, "demo")
 			if err != nil {

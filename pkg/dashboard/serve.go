@@ -52,10 +52,14 @@ const servePath = "/api/serve/applications/" // without the last slash it is a 4
 
 // ServeDetails implements Client.
 func (c *HTTPClient) ServeDetails(ctx context.Context) (*ServeDetails, error) {
-	const name = "ServeDetails"
+	return c.serve(ctx, "ServeDetails", "api_type=declarative")
+}
+
+// serve returns the state of Ray Serve, with the applications that a query selects.
+func (c *HTTPClient) serve(ctx context.Context, name, query string) (*ServeDetails, error) {
 	var answer map[string]json.RawMessage
 	err := c.do(ctx, call{
-		name: name, method: http.MethodGet, path: servePath, query: "api_type=declarative", any2xx: true, values: maxServeValues,
+		name: name, method: http.MethodGet, path: servePath, query: query, any2xx: true, values: maxServeValues,
 		timeout: c.config.ReadTimeout, limit: c.config.MaxServe,
 	}, &answer)
 	if err != nil {

@@ -46,3 +46,23 @@ func (c *Cluster) activities(w http.ResponseWriter, _ *http.Request) {
 	c.mu.Unlock()
 	writeJSON(w, map[string]activity{"driver": a})
 }
+
+// actors answers for actors of one state. All that exist are alive: one per job that has not ended, and the controller of Serve.
+func (c *Cluster) actors(w http.ResponseWriter, r *http.Request) {
+	list := []map[string]string{}
+	if state := r.URL.Query().Get("filter_values"); state == "" || state == "ALIVE" {
+		c.mu.Lock()
+		for _, j := range c.order {
+			if !j.details.Status.Terminal() {
+				list = append(list, map[string]string{"class_name": "JobSupervisor", "state": "ALIVE", "ray_namespace": "SUPERVISOR_ACTOR_RAY_NAMESPACE"})
+			}
+		}
+		c.mu.Unlock()
+		if c.serves {
+			list = append(list, map[string]string{"class_name": "ServeController", "state": "ALIVE", "ray_namespace": "serve"})
+		}
+	}
+	writeJSON(w, map[string]any{"result": true, "msg": "", "data": map[string]any{"result": map[string]any{
+		"total": len(list), "num_after_truncation": len(list), "num_filtered": len(list), "result": list, "partial_failure_warning": "", "warnings": nil,
+	}}})
+}

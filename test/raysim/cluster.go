@@ -48,6 +48,7 @@ type Launch struct {
 // Cluster is a simulated head: an http.Handler that answers like its dashboard.
 type Cluster struct {
 	opts   Options
+	serves bool // Ray has the extras of Serve
 	mux    *http.ServeMux
 	ctx    context.Context // ends all jobs and tails
 	cancel context.CancelFunc
@@ -74,7 +75,8 @@ func New(o Options) (*Cluster, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Serve == nil {
+	serves := o.Serve != nil
+	if !serves {
 		o.Serve = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			plain(w, http.StatusNotImplemented, "Serve dependencies are not installed. Please run `pip install \"ray[serve]\"`.")
 		})
@@ -85,7 +87,7 @@ func New(o Options) (*Cluster, error) {
 	if o.NodeIP == "" {
 		o.NodeIP = "127.0.0.1"
 	}
-	c := &Cluster{opts: o, token: o.Token, mux: http.NewServeMux(), packages: map[string]bool{}, tails: map[*tail]struct{}{}}
+	c := &Cluster{opts: o, serves: serves, token: o.Token, mux: http.NewServeMux(), packages: map[string]bool{}, tails: map[*tail]struct{}{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.routes()
 	return c, nil
@@ -123,6 +125,7 @@ func (c *Cluster) routes() {
 	c.mux.HandleFunc("GET /api/jobs/{id}/logs/tail", c.tail)
 	c.mux.HandleFunc("GET /api/version", c.version)
 	c.mux.HandleFunc("GET /api/component_activities", c.activities)
+	c.mux.HandleFunc("GET /api/v0/actors", c.actors)
 	c.mux.HandleFunc("GET /api/packages/{protocol}/{name}", c.hasPackage)
 	c.mux.HandleFunc("PUT /api/packages/{protocol}/{name}", c.putPackage)
 	c.mux.HandleFunc("GET /api/authentication_mode", c.authenticationMode)

@@ -70,6 +70,38 @@ const (
 	// RayClusterStalled is True while the cluster cannot become what the spec asks for unless somebody does something
 	// about it; the message says which Pod is concerned and why.
 	RayClusterStalled = "Stalled"
+	// RayClusterIdle says whether something runs on a cluster with AnnotationIdleTimeout, and since when. It is absent until its dashboard
+	// has answered, and while the cluster is suspended.
+	RayClusterIdle = "Idle"
+	// RayClusterExpired is False from the warning that the cluster is about to be suspended or deleted because it is idle or old, and True
+	// from the decision on.
+	RayClusterExpired = "Expired"
+)
+
+// Reasons of the condition Idle.
+const (
+	// ReasonNothingRuns belongs to True.
+	ReasonNothingRuns = "NothingRuns"
+	// ReasonDriverRuns says that a driver runs, such as one of a job, a notebook or Ray Client. Status False.
+	ReasonDriverRuns = "DriverRuns"
+	// ReasonJobActive says that a submitted job waits or runs. Status False.
+	ReasonJobActive = "JobActive"
+	// ReasonServeActive says that Ray Serve has an application. Status False.
+	ReasonServeActive = "ServeActive"
+	// ReasonActorAlive says that a detached actor exists. Status False.
+	ReasonActorAlive = "ActorAlive"
+	// ReasonComponentActive says that the activity hook of the cluster reports something as active. Status False.
+	ReasonComponentActive = "ComponentActive"
+	// ReasonDashboardUnreachable says that it is not known whether something runs. Status Unknown.
+	ReasonDashboardUnreachable = "DashboardUnreachable"
+)
+
+// Reasons of the condition Expired.
+const (
+	// ReasonIdleTimeout says that the cluster has been idle for AnnotationIdleTimeout.
+	ReasonIdleTimeout = "IdleTimeout"
+	// ReasonMaxAge says that the cluster is as old as AnnotationMaxAge.
+	ReasonMaxAge = "MaxAge"
 )
 
 // Reasons of the condition Stalled. Of several the first of this list is given, and the message has all.

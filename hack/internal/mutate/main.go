@@ -20,7 +20,7 @@ import (
 )
 
 var defaultPackages = []string{
-	"./operator/internal/controller/...", "./operator/internal/podplan", "./operator/internal/jobplan", "./operator/internal/serveplan", "./operator/internal/cronplan",
+	"./operator/internal/controller/...", "./operator/internal/podplan", "./operator/internal/jobplan", "./operator/internal/serveplan", "./operator/internal/cronplan", "./operator/internal/expiryplan",
 	"./apiserver/internal/...", "./pkg/validation/...",
 }
 

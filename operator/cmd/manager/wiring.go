@@ -213,6 +213,10 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, with inCom
 	c := rayClusterSettings(o)
 	c.Client, c.Live = mgr.GetClient(), mgr.GetAPIReader()
 	c.Recorder, c.Clock = mgr.GetEventRecorder(eventSource), clock.RealClock{}
+	var err error
+	if c.Connect, err = connect(o, mgr.GetClient()); err != nil {
+		return err
+	}
 	c.Metrics, c.APIs, c.Archive = collector, with.kinds, with.past
 	return raycluster.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})
 }

@@ -171,6 +171,26 @@ func (d *Dashboard) Version(ctx context.Context) (dashboard.Version, error) {
 	return dashboard.Version{API: "4", Ray: "2.52.0", Session: "session_fake"}, nil
 }
 
+// Activity implements dashboard.Client. Jobs and applications use the cluster.
+func (d *Dashboard) Activity(ctx context.Context) (a dashboard.Activity, err error) {
+	if err := d.begin(ctx, "Activity"); err != nil {
+		return a, err
+	}
+	defer d.mu.Unlock()
+	if len(d.serve.applications) > 0 {
+		a.Use = dashboard.UseServe
+	}
+	for _, r := range d.jobs {
+		if !r.job.Status.Final() {
+			a.Use = dashboard.UseJob
+		}
+		if r.job.EndTime.After(a.LastEnd) {
+			a.LastEnd = r.job.EndTime
+		}
+	}
+	return a, nil
+}
+
 // ListJobs implements dashboard.Client.
 func (d *Dashboard) ListJobs(ctx context.Context) ([]dashboard.Job, error) {
 	if err := d.begin(ctx, "ListJobs"); err != nil {

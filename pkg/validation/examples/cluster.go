@@ -28,6 +28,10 @@ func metadata() []row[cluster] {
 		{ID: "RC-570", Name: "a capital", Mutate: annotation(rayv1.AnnotationDisableProvisionedHeadRestart, "True"), Fix: func(rc *cluster) {
 			rc.Annotations = map[string]string{rayv1.AnnotationOverwriteContainerCmd: "True"}
 		}, WantFields: at("metadata.annotations[ray.io/disable-provisioned-head-restart]"), Warning: true},
+		{ID: "RC-592", Name: "days", Mutate: annotation(rayv1.AnnotationIdleTimeout, "1d"), Fix: annotation(rayv1.AnnotationIdleTimeout, "24h"), WantFields: at("metadata.annotations[raygate.io/idle-timeout]"), Warning: true},
+		{ID: "RC-592", Name: "no age", Mutate: annotation(rayv1.AnnotationMaxAge, "0s"), WantFields: at("metadata.annotations[raygate.io/max-age]"), Warning: true},
+		{ID: "RC-592", Name: "unknown action", Mutate: annotation(rayv1.AnnotationExpiryAction, "suspend"), WantFields: at("metadata.annotations[raygate.io/expiry-action]"), Warning: true},
+		{ID: "RC-592", Name: "a day", Mutate: annotation(rayv1.AnnotationKeepUntil, "2026-11-26"), Fix: annotation(rayv1.AnnotationKeepUntil, "2026-11-26T18:00:00+01:00"), WantFields: at("metadata.annotations[raygate.io/keep-until]"), Warning: true},
 		{ID: "RC-577", Name: "false means on", Mutate: label(rayv1.LabelGangSchedulingEnabled, "false"), WantFields: at("metadata.labels[ray.io/gang-scheduling-enabled]"), Warning: true},
 		{ID: "RC-578", Name: "no scheduler", Mutate: label(rayv1.LabelPriorityClassName, "high"), WantFields: at("metadata.labels[ray.io/priority-class-name]"), Warning: true, Options: validation.Options{BatchScheduler: new("")}},
 		{ID: "RC-578", Name: "another scheduler", Mutate: label(rayv1.LabelVolcanoQueueName, "q"), WantFields: at("metadata.labels[volcano.sh/queue-name]"), Warning: true, Options: validation.Options{BatchScheduler: new("yunikorn")}},

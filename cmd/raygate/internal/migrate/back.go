@@ -21,6 +21,8 @@ var annotations = map[string]string{
 	"raygate.io/wait-for-head": "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
 	"raygate.io/probes":        "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
 	"raygate.io/login-shell":   "ignored: new Pods start Ray as ENABLE_LOGIN_SHELL says",
+	"raygate.io/idle-timeout":  "ignored: idle clusters keep running",
+	"raygate.io/max-age":       "ignored: old clusters keep running",
 	"raygate.io/delete-after":  "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
 	"raygate.io/group-sizes":   "ignored",
 	"raygate.io/request-id":    "ignored",
@@ -33,7 +35,7 @@ var conditions = map[string]struct {
 	types  []string
 	effect string
 }{
-	"RayCluster": {[]string{"InvalidSpec", "ChildFailure", "BatchSchedulerProblem", "Ready", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
+	"RayCluster": {[]string{"InvalidSpec", "ChildFailure", "BatchSchedulerProblem", "Idle", "Expired", "Ready", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
 	"RayService": {[]string{"GatewayReady", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
 	"RayJob":     {[]string{"Running", "Suspended", "Complete", "Failed", "InvalidSpec", "DashboardUnreachable", "Ready", "Reconciling", "Stalled"}, "dropped by the CRD of KubeRay at the next write"},
 	"RayCronJob": {[]string{"Ready", "Reconciling", "Stalled"}, "dropped by the CRD of KubeRay at the next write"},

@@ -39,7 +39,7 @@ func All(getenv func(string) string) []*cobra.Command {
 	flags := &connect.Flags{Getenv: getenv}
 	var all []*cobra.Command
 	for _, command := range []func(*connect.Flags) *cobra.Command{
-		newGet, newWatch, newCreate, newApply, newDelete, newWait, newDiagnose, newScale, newSuspend, newResume, newStop, newTrigger,
+		newGet, newWatch, newCreate, newApply, newDelete, newWait, newDiagnose, newScale, newSuspend, newResume, newKeep, newStop, newTrigger,
 		newLogs, newSubmit, newUsage, newLogin, newLogout, newCredential,
 	} {
 		cmd := command(flags)

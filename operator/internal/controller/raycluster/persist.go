@@ -89,6 +89,7 @@ func urgent(before, after *rayv1.RayClusterStatus) bool {
 		rayv1.RayClusterInvalidSpec, rayv1.RayClusterReplicaFailure, rayv1.RayClusterStalled,
 		rayv1.RayClusterProvisioned, rayv1.RayClusterSuspending, rayv1.RayClusterSuspended,
 		rayv1.RayClusterBatchSchedulerProblem, rayv1.RayClusterChildFailure,
+		rayv1.RayClusterExpired,
 	} {
 		b, a := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
 		if isTrue(b) != isTrue(a) || isTrue(a) && b.Message != a.Message {

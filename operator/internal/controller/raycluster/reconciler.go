@@ -24,6 +24,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/deviceclaims"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
@@ -45,13 +46,18 @@ type Config struct {
 	Live client.Reader
 	// Recorder sends events.
 	Recorder events.EventRecorder
-	Clock    clock.PassiveClock
+	// Clock also runs the poller.
+	Clock clock.Clock
 	// Metrics counts events and violations; nil disables it.
 	Metrics *metrics.RayCluster
 	// Archive stores the history of deleted objects; nil for none.
 	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
 	APIs *served.Kinds
+	// Connect connects to dashboards, to find clusters that are idle. Nil means that no cluster is.
+	Connect dashboards.Connect
+	// Jitter returns a number in [0,1) for the intervals of polls; nil means a random one.
+	Jitter func() float64
 	// Random is the source of tokens; nil means crypto/rand.
 	Random io.Reader
 
@@ -88,16 +94,17 @@ type Config struct {
 
 // Reconciler reconciles RayClusters.
 type Reconciler struct {
-	config   Config
-	optional *served.Watches
-	versions *reconcile.Versions
-	children *children.Writer
-	executor *podexec.Executor
-	said     *report.Once
-	sizes    sizes
-	keeper   *keeper.Keeper // of the objects of the batch scheduler
-	claims   *deviceclaims.Reader
-	steps    []reconcile.Step[*scope]
+	config     Config
+	optional   *served.Watches
+	versions   *reconcile.Versions
+	children   *children.Writer
+	executor   *podexec.Executor
+	said       *report.Once
+	sizes      sizes
+	keeper     *keeper.Keeper // of the objects of the batch scheduler
+	activities *activities    // nil without a way to connect to dashboards
+	claims     *deviceclaims.Reader
+	steps      []reconcile.Step[*scope]
 }
 
 // Names of steps on which the status depends, see statusParts.
@@ -106,6 +113,7 @@ const (
 	stepGangs       = "batch scheduler"
 	stepDependents  = "dependents"
 	stepPods        = "Pods"
+	stepExpiry      = "expiry"
 )
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
@@ -115,15 +123,16 @@ func New(c Config) *Reconciler {
 	}
 	optional := &served.Watches{Kinds: c.APIs}
 	r := &Reconciler{
-		config:   c,
-		optional: optional,
-		children: children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
-		executor: podexec.New(c.Client, c.Live, c.Clock),
-		said:     &report.Once{},
-		keeper:   keeper.New(c.Client, c.Live, c.APIs, c.Clock),
-		claims:   deviceclaims.New(c.APIs, c.DeviceClasses),
+		config:     c,
+		optional:   optional,
+		children:   children.New(children.Config{Client: c.Client, Live: c.Live, Optional: optional, Clock: c.Clock}),
+		executor:   podexec.New(c.Client, c.Live, c.Clock),
+		said:       &report.Once{},
+		keeper:     keeper.New(c.Client, c.Live, c.APIs, c.Clock),
+		claims:     deviceclaims.New(c.APIs, c.DeviceClasses),
+		activities: newActivities(c),
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget, r.activities.forget)
 	r.steps = r.list()
 	return r
 }
@@ -148,6 +157,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 		{Name: stepDependents, Run: always(r.checkDependents)}, // after the steps that find out
 		{Name: stepGangs, Run: always(r.gangs)},                // the scheduler has to know of a gang before the first Pod of it appears
 		{Name: stepPods, Run: always(r.pods)},
+		{Name: stepExpiry, Run: r.expiry}, // after the head, which knows whether the cluster is used
 	}
 }
 

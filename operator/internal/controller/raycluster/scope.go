@@ -8,6 +8,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/conditions"
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/reconcile"
@@ -62,6 +63,8 @@ type scope struct {
 	workload *gang.Workload
 	// schedulerProblems are the requests that the batch scheduler does not fulfil, as sentences without a full stop. Set by gangs.
 	schedulerProblems []string
+	// expiry is the plan for the end of an idle or old cluster. Set by expiry.
+	expiry expiryplan.Plan
 	// headRestartDisabled means that the head is gone and must not be recreated. Set by pods.
 	headRestartDisabled bool
 	// children are the failures of children. Set by the steps that create them.

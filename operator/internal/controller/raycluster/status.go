@@ -32,6 +32,7 @@ var statusParts = []statusPart{
 	{"", setHeadPod},
 	{stepHeadService, setHeadService},
 	{stepPods, setState},
+	{stepExpiry, setExpiry},
 	{stepPods, setReadiness}, // after all that it derives from
 	{stepPods, setGeneration},
 }

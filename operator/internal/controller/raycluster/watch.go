@@ -110,6 +110,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
 		Watches(&corev1.Pod{}, ofPods.Handle(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
 		WithOptions(reconcile.Limited(o))
+	if r.activities != nil {
+		if err := mgr.Add(r.activities.poller); err != nil {
+			return err
+		}
+		b = b.WatchesRawSource(r.activities.waker.Source())
+	}
 	for _, kind := range childKinds() {
 		opts := []builder.WatchesOption{builder.WithPredicates(owned.Changed())}
 		switch kind.(type) {

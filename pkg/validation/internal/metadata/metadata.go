@@ -164,11 +164,42 @@ const (
 	changesNothing = "is not understood and changes nothing; use true or false"
 )
 
+// expiryRemedies are the remedies for the annotations about idle and old clusters.
+var expiryRemedies = map[string]string{
+	rayv1.AnnotationIdleTimeout:  turnsOff + "use a duration above 0, as in 30m",
+	rayv1.AnnotationMaxAge:       turnsOff + "use a duration above 0, as in 24h",
+	rayv1.AnnotationExpiryAction: turnsOff + "use Suspend or Delete",
+	rayv1.AnnotationKeepUntil:    turnsOff + "use a time, as in 2026-11-26T18:00:00Z",
+}
+
+const (
+	turnsOff      = "is not understood, so that the cluster is neither suspended nor deleted; "
+	validDuration = `matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[%[1]s]) > duration('0s')`
+	validTime     = `matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')`
+)
+
+var rc592 = rule.New(rule.Rule{ID: "RC-592", Kind: rule.KindAny, Field: "metadata.annotations: idle-timeout, max-age, expiry-action, keep-until",
+	Condition: "not a duration above 0, an action or a time in RFC 3339",
+	Policies: []rule.Policy{
+		expiryPolicy(rayv1.AnnotationIdleTimeout, validDuration), expiryPolicy(rayv1.AnnotationMaxAge, validDuration),
+		expiryPolicy(rayv1.AnnotationExpiryAction, "matches('^(Suspend|Delete)$')"), expiryPolicy(rayv1.AnnotationKeepUntil, validTime),
+	}})
+
+func expiryPolicy(key, valid string) rule.Policy {
+	quoted := "'" + key + "'"
+	return rule.Policy{Field: "metadata.annotations[" + key + "]", Says: expiryRemedies[key],
+		Valid: "!(" + quoted + " in annotations) || annotations[" + quoted + "]." + strings.ReplaceAll(valid, "%[1]s", quoted)}
+}
+
 // checkAnnotations reports annotations whose value the operator does not understand.
 func checkAnnotations(out *rule.Report, annotations map[string]string, path *field.Path) {
 	if v, set := annotations[rayv1.AnnotationGCSFTDeletionTimeout]; set {
 		n, err := strconv.Atoi(v)
 		out.When(err != nil || n <= 0).Invalid(rc568, path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v)
+	}
+	_, invalid := rayv1.ExpiryOf(annotations)
+	for _, key := range invalid {
+		out.Invalid(rc592, path.Key(key), annotations[key], expiryRemedies[key])
 	}
 	for _, s := range switches {
 		v, set := annotations[s.key]

@@ -680,6 +680,35 @@ spec:
       || o.priority == 0 || variables.old_cluster.?enableInTreeAutoscaling.orValue(false))))
     message: 'spec.workerGroupSpecs.priority: has no effect while enableInTreeAutoscaling
       is not true (RC-583)'
+  - expression: false || (!('raygate.io/idle-timeout' in variables.annotations) ||
+      variables.annotations['raygate.io/idle-timeout'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/idle-timeout']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/idle-timeout' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/idle-timeout'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/idle-timeout']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/idle-timeout]: is not understood, so
+      that the cluster is neither suspended nor deleted; use a duration above 0, as
+      in 30m (RC-592)'
+  - expression: false || (!('raygate.io/max-age' in variables.annotations) || variables.annotations['raygate.io/max-age'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/max-age']) > duration('0s')) ||
+      (request.operation == 'UPDATE' && !(!('raygate.io/max-age' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/max-age'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/max-age']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/max-age]: is not understood, so that
+      the cluster is neither suspended nor deleted; use a duration above 0, as in
+      24h (RC-592)'
+  - expression: false || (!('raygate.io/expiry-action' in variables.annotations) ||
+      variables.annotations['raygate.io/expiry-action'].matches('^(Suspend|Delete)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/expiry-action' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/expiry-action'].matches('^(Suspend|Delete)$')))
+    message: 'metadata.annotations[raygate.io/expiry-action]: is not understood, so
+      that the cluster is neither suspended nor deleted; use Suspend or Delete (RC-592)'
+  - expression: false || (!('raygate.io/keep-until' in variables.annotations) || variables.annotations['raygate.io/keep-until'].matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/keep-until' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/keep-until'].matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')))
+    message: 'metadata.annotations[raygate.io/keep-until]: is not understood, so that
+      the cluster is neither suspended nor deleted; use a time, as in 2026-11-26T18:00:00Z
+      (RC-592)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
@@ -1391,6 +1420,35 @@ spec:
       || o.priority == 0 || variables.old_cluster.?enableInTreeAutoscaling.orValue(false))))
     message: 'spec.rayClusterSpec.workerGroupSpecs.priority: has no effect while enableInTreeAutoscaling
       is not true (RC-583)'
+  - expression: false || (!('raygate.io/idle-timeout' in variables.annotations) ||
+      variables.annotations['raygate.io/idle-timeout'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/idle-timeout']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/idle-timeout' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/idle-timeout'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/idle-timeout']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/idle-timeout]: is not understood, so
+      that the cluster is neither suspended nor deleted; use a duration above 0, as
+      in 30m (RC-592)'
+  - expression: false || (!('raygate.io/max-age' in variables.annotations) || variables.annotations['raygate.io/max-age'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/max-age']) > duration('0s')) ||
+      (request.operation == 'UPDATE' && !(!('raygate.io/max-age' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/max-age'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/max-age']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/max-age]: is not understood, so that
+      the cluster is neither suspended nor deleted; use a duration above 0, as in
+      24h (RC-592)'
+  - expression: false || (!('raygate.io/expiry-action' in variables.annotations) ||
+      variables.annotations['raygate.io/expiry-action'].matches('^(Suspend|Delete)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/expiry-action' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/expiry-action'].matches('^(Suspend|Delete)$')))
+    message: 'metadata.annotations[raygate.io/expiry-action]: is not understood, so
+      that the cluster is neither suspended nor deleted; use Suspend or Delete (RC-592)'
+  - expression: false || (!('raygate.io/keep-until' in variables.annotations) || variables.annotations['raygate.io/keep-until'].matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/keep-until' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/keep-until'].matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')))
+    message: 'metadata.annotations[raygate.io/keep-until]: is not understood, so that
+      the cluster is neither suspended nor deleted; use a time, as in 2026-11-26T18:00:00Z
+      (RC-592)'
   - expression: variables.spec == null || (variables.spec.?submissionMode.orValue('')
       != 'InteractiveMode' || variables.spec.?entrypoint.orValue('') == '') || (request.operation
       == 'UPDATE' && !(variables.old_spec == null || (variables.old_spec.?submissionMode.orValue('')
@@ -2125,6 +2183,35 @@ spec:
       || o.priority == 0 || variables.old_cluster.?enableInTreeAutoscaling.orValue(false))))
     message: 'spec.rayClusterConfig.workerGroupSpecs.priority: has no effect while
       enableInTreeAutoscaling is not true (RC-583)'
+  - expression: false || (!('raygate.io/idle-timeout' in variables.annotations) ||
+      variables.annotations['raygate.io/idle-timeout'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/idle-timeout']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/idle-timeout' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/idle-timeout'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/idle-timeout']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/idle-timeout]: is not understood, so
+      that the cluster is neither suspended nor deleted; use a duration above 0, as
+      in 30m (RC-592)'
+  - expression: false || (!('raygate.io/max-age' in variables.annotations) || variables.annotations['raygate.io/max-age'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/max-age']) > duration('0s')) ||
+      (request.operation == 'UPDATE' && !(!('raygate.io/max-age' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/max-age'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/max-age']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/max-age]: is not understood, so that
+      the cluster is neither suspended nor deleted; use a duration above 0, as in
+      24h (RC-592)'
+  - expression: false || (!('raygate.io/expiry-action' in variables.annotations) ||
+      variables.annotations['raygate.io/expiry-action'].matches('^(Suspend|Delete)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/expiry-action' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/expiry-action'].matches('^(Suspend|Delete)$')))
+    message: 'metadata.annotations[raygate.io/expiry-action]: is not understood, so
+      that the cluster is neither suspended nor deleted; use Suspend or Delete (RC-592)'
+  - expression: false || (!('raygate.io/keep-until' in variables.annotations) || variables.annotations['raygate.io/keep-until'].matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/keep-until' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/keep-until'].matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')))
+    message: 'metadata.annotations[raygate.io/keep-until]: is not understood, so that
+      the cluster is neither suspended nor deleted; use a time, as in 2026-11-26T18:00:00Z
+      (RC-592)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations

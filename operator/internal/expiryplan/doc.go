@@ -1,0 +1,10 @@
+// Package expiryplan decides when a RayCluster is suspended or deleted because nothing has run on it for long, or because it is old. It is
+// pure and separate from the controller.
+//
+//   - A cluster is idle only while its dashboard says so. If it is not known what runs, the time does not count: after a minute without
+//     an answer it starts again.
+//   - Each cluster is warned first: a tenth of the limit before, at most five minutes. This also holds if the operator was away when the
+//     warning was due.
+//   - The decision is stored in the condition Expired before it is carried out, so that the reason is known after a crash as well.
+//   - Clusters with a controller or a queue of Kueue are left alone: RayJob, RayService and Kueue decide when theirs are suspended.
+package expiryplan

@@ -1,0 +1,205 @@
+package expiryplan
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+)
+
+const (
+	// unknownAfter is how long a dashboard may fail before the cluster no longer counts as idle.
+	unknownAfter = time.Minute
+	// freshFor is how old an answer may be to suspend or delete the cluster.
+	freshFor = 10 * time.Second
+	// maxLead limits how long before its time a cluster is warned.
+	maxLead = 5 * time.Minute
+	// minInterval and maxInterval limit the time between two questions to a dashboard.
+	minInterval, maxInterval = 2 * time.Second, time.Minute
+)
+
+// Usage is what is known about the use of a cluster.
+type Usage struct {
+	// AskedAt is when the dashboard was asked for what follows; zero if it has not answered.
+	AskedAt time.Time
+	// FailingSince is since when it does not answer; zero while it does.
+	FailingSince time.Time
+	// Active is the reason of the condition Idle if something runs; empty if nothing does.
+	Active string
+	// LastEnd is when the last driver ended, by the clock of the head; zero if none has.
+	LastEnd time.Time
+}
+
+// Input is all that a decision depends on.
+type Input struct {
+	// Cluster has the stored conditions. It is not modified.
+	Cluster *rayv1.RayCluster
+	Now     time.Time
+	// HeadSince is since when the head Pod is ready; zero while it is not.
+	HeadSince time.Time
+	Usage     Usage
+}
+
+// Plan is the result of a decision.
+type Plan struct {
+	// Interval is the time between two questions to the dashboard; 0 asks none.
+	Interval time.Duration
+	// Ask means that the answer is too old to act upon: the next one must cause a reconcile.
+	Ask bool
+	// Idle and Expired are the conditions, with their times of transition; nil for absent ones.
+	Idle, Expired *metav1.Condition
+	// Action is what to do now; empty for nothing.
+	Action rayv1.ExpiryAction
+	// After is when to decide again without a change; 0 means never.
+	After time.Duration
+}
+
+// Applies reports whether the cluster has a limit that is its own affair.
+func Applies(rc *rayv1.RayCluster) bool {
+	e, invalid := rayv1.ExpiryOf(rc.Annotations)
+	return len(invalid) == 0 && (e.IdleTimeout > 0 || e.MaxAge > 0) && rc.DeletionTimestamp == nil &&
+		metav1.GetControllerOfNoCopy(rc) == nil && rc.Labels[rayv1.LabelKueueQueue] == ""
+}
+
+// For returns the plan for a cluster. A cluster to which no limit applies has the empty plan.
+func For(in Input) Plan {
+	rc := in.Cluster
+	switch {
+	case !Applies(rc):
+		return Plan{}
+	case rc.Suspended():
+		// An earlier decision is the cause of the suspension; an earlier warning is not.
+		if e := stored(rc, rayv1.RayClusterExpired); e != nil && e.Status == metav1.ConditionTrue {
+			return Plan{Expired: e}
+		}
+		return Plan{}
+	case isTrue(rc, rayv1.RayClusterSuspending) || isTrue(rc, rayv1.RayClusterSuspended):
+		return Plan{} // it is being resumed
+	}
+	p := planner{Input: in}
+	p.Now = in.Now.Truncate(time.Second) // as stored
+	p.expiry, _ = rayv1.ExpiryOf(rc.Annotations)
+	var limits []limit
+	if p.expiry.MaxAge > 0 {
+		start := begin(rc)
+		limits = append(limits, limit{rayv1.ReasonMaxAge, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
+	}
+	if p.expiry.IdleTimeout > 0 {
+		if since, fresh, idle := p.idle(); idle {
+			limits = append(limits, limit{rayv1.ReasonIdleTimeout, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
+		}
+	}
+	p.expire(limits)
+	return p.plan
+}
+
+// begin returns since when the cluster exists or, if it was suspended, is resumed.
+func begin(rc *rayv1.RayCluster) time.Time {
+	if c := stored(rc, rayv1.RayClusterSuspended); c != nil {
+		return later(rc.CreationTimestamp.Time, c.LastTransitionTime.Time)
+	}
+	return rc.CreationTimestamp.Time
+}
+
+// limit is a limit that a cluster may reach.
+type limit struct {
+	reason string
+	// span is the limit, which counts since a time and is reached at due.
+	span       time.Duration
+	since, due time.Time
+	// sure means that what is known is recent enough to act upon.
+	sure bool
+}
+
+// lead is how long before the limit the cluster is warned.
+func (l limit) lead() time.Duration { return min(l.span/10, maxLead).Truncate(time.Second) }
+
+type planner struct {
+	Input
+	expiry rayv1.Expiry
+	plan   Plan
+	// uncertain means that what runs has not been known for a moment, so that an earlier warning stays.
+	uncertain bool
+}
+
+// kept returns the time, or the one until which the user keeps the cluster.
+func (p *planner) kept(t time.Time) time.Time { return later(t, p.expiry.KeepUntil) }
+
+// after asks for another decision at a time.
+func (p *planner) after(t time.Time) {
+	if d := max(t.Sub(p.Now), time.Second); p.plan.After == 0 || d < p.plan.After {
+		p.plan.After = d
+	}
+}
+
+// idle sets the condition Idle and returns since when the cluster is idle; fresh means that it has been seen just now.
+func (p *planner) idle() (since time.Time, fresh, idle bool) {
+	if p.HeadSince.IsZero() {
+		return time.Time{}, false, false
+	}
+	p.plan.Interval = min(max(p.expiry.IdleTimeout/10, minInterval), maxInterval)
+	u, old := p.Usage, stored(p.Cluster, rayv1.RayClusterIdle)
+	switch {
+	case !u.FailingSince.IsZero() && p.Now.Sub(u.FailingSince) >= unknownAfter:
+		p.plan.Idle = condition(old, metav1.ConditionUnknown, rayv1.ReasonDashboardUnreachable, messages[rayv1.ReasonDashboardUnreachable], p.Now)
+	case !u.FailingSince.IsZero():
+		p.plan.Idle, p.uncertain = old, true
+		p.after(u.FailingSince.Add(unknownAfter))
+	case u.AskedAt.Before(p.HeadSince): // also if it has not answered yet
+		p.plan.Idle, p.uncertain = old, true
+	case u.Active != "":
+		p.plan.Idle = condition(old, metav1.ConditionFalse, u.Active, messages[u.Active], p.Now)
+	default:
+		since = u.AskedAt.Truncate(time.Second)
+		if old != nil && old.Status == metav1.ConditionTrue {
+			since = later(old.LastTransitionTime.Time, p.HeadSince.Truncate(time.Second), earlier(u.LastEnd.Truncate(time.Second), p.Now))
+		}
+		p.plan.Idle = condition(nil, metav1.ConditionTrue, rayv1.ReasonNothingRuns,
+			"nothing has run since "+text(since)+"; the limit is reached at "+text(p.kept(since.Add(p.expiry.IdleTimeout))), since)
+		return since, p.Now.Sub(u.AskedAt) <= freshFor, true
+	}
+	return time.Time{}, false, false
+}
+
+// expire sets the condition Expired and the action, by the limit that is reached first.
+func (p *planner) expire(limits []limit) {
+	old := stored(p.Cluster, rayv1.RayClusterExpired)
+	var first *limit
+	for i := range limits {
+		if first == nil || limits[i].due.Before(first.due) {
+			first = &limits[i]
+		}
+	}
+	switch {
+	case first == nil || p.Now.Before(first.due.Add(-first.lead())):
+		if p.uncertain && old != nil && old.Reason == rayv1.ReasonIdleTimeout {
+			p.plan.Expired = old
+		}
+		if first != nil {
+			p.after(first.due.Add(-first.lead()))
+		}
+		return
+	case old != nil && old.Status == metav1.ConditionTrue && old.Reason == first.reason && !p.Now.Before(first.due):
+		if p.plan.Expired, p.plan.Ask = old, !first.sure; first.sure {
+			p.plan.Action = p.expiry.Action
+		}
+		return
+	}
+	warned := p.Now
+	if old != nil && old.Status == metav1.ConditionFalse {
+		warned = old.LastTransitionTime.Time
+	}
+	at := later(first.due, warned.Add(first.lead()))
+	switch {
+	case p.Now.Before(at):
+		p.after(at)
+	case !first.sure:
+		p.plan.Ask = true
+	default:
+		p.plan.Expired = condition(nil, metav1.ConditionTrue, first.reason, first.because(), p.Now)
+		p.after(p.Now)
+		return
+	}
+	p.plan.Expired = condition(nil, metav1.ConditionFalse, first.reason, p.warning(first, at), warned)
+}
