@@ -247,6 +247,13 @@ func TestLogin(t *testing.T) {
 			t.Errorf("refused with: %s", out)
 		}
 	})
+	t.Run("token passed on", func(t *testing.T) { // to the API server, which trusts the provider by now
+		flags, authority := raycli.Certificate(t)
+		_, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
+		args := []string{"get", "clusters", "--server", "https://" + grpc, "--certificate-authority", authority, "--token", ada.token(t), "-n"}
+		ada.sees(t, "demo", programs.Binary("raygate"), append(args, ns)...)
+		ada.raygate(t, 1, append(args, "default")...)
+	})
 
 	ada.collect(t)
 	ben := newPerson(t, provider, at)
