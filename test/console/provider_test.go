@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,7 @@ func startCompany(t *testing.T) (string, *oidcprovider.Process) {
 	must(err)
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	url := "http://" + at(1)
-	provider := oidcprovider.Start(t, url)
+	provider := oidcprovider.Start(t, url, "-token-life=20s") // a session is renewed after half of it
 	file := filepath.Join(provider.Dir, "login.yaml")
 	must(os.WriteFile(file, []byte("redirectURL: "+url+"/oauth2/callback\nproviders: [{name: Company, issuerURL: '"+provider.URL+"', clientID: raygate-console}]\n"), 0o600))
 	apply := exec.CommandContext(t.Context(), programs.Binary("k8s/kubectl"), "--kubeconfig", stage.Env.Kubeconfig, "apply", "--server-side", "-f", "../../apiserver/config/components/impersonate/role.yaml")
@@ -53,7 +54,8 @@ func startCompany(t *testing.T) (string, *oidcprovider.Process) {
 	return url, provider
 }
 
-// A person logs in at the identity provider, is refused what the group may not do, and logs out here and there.
+// A person logs in at the identity provider, is refused what the group may not do, and logs out here and there. In between the provider changes its key, and
+// is away for a while.
 func TestProviderLogin(t *testing.T) {
 	t.Parallel()
 	url, provider := startCompany(t)
@@ -89,6 +91,34 @@ func TestProviderLogin(t *testing.T) {
 	if read != 200 || write != 403 {
 		t.Errorf("a read is answered with %d, a deletion with %d", read, write)
 	}
+
+	session := func() (value string) {
+		cookies, err := u.page.Cookies()
+		u.must(err)
+		for _, c := range cookies {
+			if c.Name == "raygate-login-0" {
+				value = c.Value
+			}
+		}
+		return value
+	}
+	before := session()
+	provider.Control(t, "rotate", nil)
+	u.must(u.page.Wait(func() error {
+		u.must(u.page.Run(`fetch('/apis/v2/clusters').then((r) => r.status)`, &read))
+		if session() == before {
+			return errNotThere
+		}
+		return nil
+	}))
+	provider.Control(t, "away", neturl.Values{"on": {"true"}})
+	var renewed int
+	u.must(u.page.Run(`fetch('/apis/v2/clusters').then((r) => r.status)`, &renewed))
+	provider.Control(t, "away", neturl.Values{"on": {"false"}})
+	if read != 200 || renewed != 200 {
+		t.Errorf("a read is answered with %d after the renewal of a session, and with %d while the provider is away", read, renewed)
+	}
+	u.finds("heading", "Jobs")
 
 	u.click("button", "Who you are")
 	u.sees("ben@example.com", "sso:ml-guests")

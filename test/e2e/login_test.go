@@ -162,12 +162,7 @@ func (p *person) kubeconfig(t *testing.T) string {
 // token is what programs that cannot log in get.
 func (p *person) token(t *testing.T) string {
 	t.Helper()
-	var credential clientauthv1.ExecCredential
-	text := p.runs(t, 0, true, programs.Binary("raygate"), "credential")
-	if err := json.Unmarshal([]byte(text), &credential); err != nil || credential.Status == nil {
-		t.Fatalf("no credential: %v", err)
-	}
-	return credential.Status.Token
+	return strings.TrimSpace(p.runs(t, 0, true, programs.Binary("raygate"), "credential", "--bare"))
 }
 
 // endToken makes the token of the login end, so that the next program renews it.
@@ -242,12 +237,22 @@ func TestLogin(t *testing.T) {
 		raycli.Replay(t, raycli.Address(at.url, ns, "demo"), ada.token(t), at.authority)
 		raycli.NewSDK(t, raycli.Address(at.url, "default", "demo"), ada.token(t), at.authority).Refused(403, "GET", "/api/jobs/")
 	})
+	t.Run("command line of Ray", func(t *testing.T) {
+		raycli.Use(t, raycli.Find(t, true), raycli.Address(at.url, ns, "demo"), ada.token(t), at.authority)
+	})
 	t.Run("kubectl", func(t *testing.T) {
 		tool, kubeconfig := programs.Binary("k8s/kubectl"), ada.kubeconfig(t)
 		ada.sees(t, "demo", tool, "--kubeconfig", kubeconfig, "get", "rayclusters", "-n", ns) // once the API server has read its configuration again
 		if out := ada.runs(t, 1, false, tool, "--kubeconfig", kubeconfig, "get", "rayclusters", "-n", "default"); !strings.Contains(out, "ada@example.com") {
 			t.Errorf("refused with: %s", out)
 		}
+	})
+	t.Run("token passed on", func(t *testing.T) { // to the API server, which trusts the provider by now
+		flags, authority := raycli.Certificate(t)
+		_, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
+		args := []string{"get", "clusters", "--server", "https://" + grpc, "--certificate-authority", authority, "--token", ada.token(t), "-n"}
+		ada.sees(t, "demo", programs.Binary("raygate"), append(args, ns)...)
+		ada.raygate(t, 1, append(args, "default")...)
 	})
 
 	ada.collect(t)

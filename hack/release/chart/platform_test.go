@@ -140,16 +140,27 @@ gateway:
   authentication:
     mode: impersonate
     configurationConfigMapName: issuers
+    extraKeys: [example.com/team]
     login:
       redirectURL: https://ray.example.com/oauth2/callback
       secretName: clients
       providers: [{issuerURL: "https://login.example.com", clientID: console, clientSecretKey: example, name: Example, scopes: [openid, groups]}]
 `
 
-// The gateway gets the providers in a file, and the client secrets in another.
+// The gateway gets the providers in a file, after whose change new Pods start, and the client secrets in another. It may impersonate the extra keys.
 func TestLogin(t *testing.T) {
 	objects := render(t, withLogin)
-	pod := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver").Spec.Template.Spec
+	template := func(objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
+		return find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver").Spec.Template
+	}
+	pod, changed := template(objects).Spec, template(render(t, strings.Replace(withLogin, "openid, groups", "openid", 1)))
+	if sum := template(objects).Annotations["checksum/login"]; sum == "" || sum == changed.Annotations["checksum/login"] {
+		t.Errorf("the Pods of the gateway have the checksum %q before and after a change of the file", sum)
+	}
+	rules := find[rbacv1.ClusterRole](t, objects, "ClusterRole", "raygate-apiserver-impersonator-extra").Rules
+	if len(rules) != 1 || !slices.Equal(rules[0].Resources, []string{"userextras/example.com/team"}) {
+		t.Errorf("the gateway may impersonate by %+v", rules)
+	}
 	if !slices.Contains(pod.Containers[0].Args, "--login-config=/login/login.yaml") {
 		t.Errorf("the flags of the gateway are %v", pod.Containers[0].Args)
 	}

@@ -127,7 +127,7 @@ func (p *Provider) Token(t *testing.T, changes map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text
+	return text.String()
 }
 
 // Claims are those of Token as JSON.
@@ -148,10 +148,11 @@ func (p *Provider) Claims(t *testing.T, changes map[string]any) []byte {
 
 // Config is the AuthenticationConfiguration for the provider, and for others after it.
 func (p *Provider) Config(others ...*Provider) string {
-	text := "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n"
+	var text strings.Builder
+	text.WriteString("apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n")
 	for _, each := range append([]*Provider{p}, others...) {
 		ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: each.Certificate().Raw})
-		text += fmt.Sprintf(`- issuer:
+		fmt.Fprintf(&text, `- issuer:
     url: %s
     audiences: [raygate]
     certificateAuthority: |

@@ -2,6 +2,7 @@ package issuers
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -107,12 +108,8 @@ func TestMappingsActAsInKubernetes(t *testing.T) {
 		"against a rule for groups":        {advanced, claims{"roles": []string{"ray-gone"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := claims{}
-			for _, each := range []claims{usual[tc.by], tc.changes} {
-				for claim, value := range each {
-					all[claim] = value
-				}
-			}
+			all := maps.Clone(usual[tc.by])
+			maps.Copy(all, tc.changes)
 			token := tc.by.Token(t, all)
 			want, refusal := byKubernetes(token)
 			c, err := ask(t, identify, token)

@@ -150,7 +150,8 @@ log out there to end it.`,
 }
 
 func newCredential(flags *connect.Flags) *cobra.Command {
-	return &cobra.Command{
+	bare := false
+	cmd := &cobra.Command{
 		Use:   "credential",
 		Short: "Print the token of a login, for a kubeconfig",
 		Long: `Print the token of a login in the form that the exec plugins of kubectl have, and renew the
@@ -163,7 +164,10 @@ login if need be. The API server has to trust the identity provider as the gatew
         apiVersion: client.authentication.k8s.io/v1
         interactiveMode: Never
         command: raygate
-        args: [credential, --server, ray.example.com]`,
+        args: [credential, --server, ray.example.com]
+
+  # For Ray's own command line
+  export RAY_JOB_HEADERS="{\"Authorization\": \"Bearer $(raygate credential --bare)\"}"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			store, server, err := logins(flags)
@@ -176,6 +180,9 @@ login if need be. The API server has to trust the identity provider as the gatew
 				return printed(cmd, err)
 			case l == nil:
 				return printed(cmd, fmt.Errorf("there is no login at %s: run raygate login", server))
+			case bare:
+				fmt.Fprintln(cmd.OutOrStdout(), l.IDToken)
+				return nil
 			}
 			return json.NewEncoder(cmd.OutOrStdout()).Encode(clientauthv1.ExecCredential{
 				TypeMeta: metav1.TypeMeta{APIVersion: clientauthv1.SchemeGroupVersion.String(), Kind: "ExecCredential"},
@@ -183,4 +190,6 @@ login if need be. The API server has to trust the identity provider as the gatew
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&bare, "bare", false, "print the token alone, for programs that are no plugins")
+	return cmd
 }
