@@ -30,6 +30,8 @@
 // Limits bounds the size of each part. If something is cut or missing, Summary.Lost says what and why, and a log has a line at the
 // place where bytes were cut. A reader never gets a shortened log without that line.
 //
+// A request to the store ends after Limits.Wait, also if the context has no deadline.
+//
 // # Retention
 //
 // Sweep deletes the records of a namespace that are older than a limit, and then the oldest ones until the rest is smaller than a

@@ -65,17 +65,21 @@ type Record struct {
 // lose notes something that is missing.
 func (s *Summary) lose(what string) { s.Lost = append(s.Lost, what) }
 
-// Limits bounds the parts of a record. The zero value has the defaults.
+// Limits bounds the parts of a record, and the time for requests. The zero value has the defaults.
 type Limits struct {
 	// Log is the largest size of a log in bytes. 0 means 256 MiB.
 	Log int64
 	// Record is the largest size of a record without the log in bytes. 0 means 4 MiB.
 	Record int64
+	// Wait is how long a request waits for the store, and the reader of a log for bytes. A log is written as long as the context lasts.
+	// 0 means 30 seconds.
+	Wait time.Duration
 }
 
 const (
 	defaultLog    = 256 << 20
 	defaultRecord = 4 << 20
+	defaultWait   = 30 * time.Second
 )
 
 func (l Limits) orDefault() Limits {
@@ -84,6 +88,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Record <= 0 {
 		l.Record = defaultRecord
+	}
+	if l.Wait <= 0 {
+		l.Wait = defaultWait
 	}
 	return l
 }

@@ -10,8 +10,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +96,47 @@ func TestS3Refuses(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 		})
+	}
+}
+
+// TestS3Hangs shows that every request ends without a deadline of the caller, and so does the reader of a log.
+func TestS3Hangs(t *testing.T) {
+	var hangs atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hangs.Load() {
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Length", "10")
+		_, _ = io.WriteString(w, "begin")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	s := open(t, s3server.At(front.URL, "history")+"&anonymous=true", history.Limits{Wait: 200 * time.Millisecond})
+	ctx, r := t.Context(), job("demo", 1, 1)
+	in, err := s.Log(ctx, r.Key, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	if text, err := io.ReadAll(in); string(text) != "begin" || err == nil || !strings.Contains(err.Error(), "no answer within 200ms") {
+		t.Errorf("log %q, %v", text, err)
+	}
+	hangs.Store(true)
+	_, find := s.Find(ctx, r.Key)
+	_, get := s.Get(ctx, r.Key)
+	_, put := s.Put(ctx, r, nil)
+	_, log := s.Log(ctx, r.Key, 0)
+	_, list := s.List(ctx, history.Query{Namespace: r.Namespace}, history.Cursor{}, 10)
+	_, sweep := s.Sweep(ctx, r.Namespace, begin, history.Retention{Age: 1})
+	for name, err := range map[string]error{"Find": find, "Get": get, "Put": put, "Log": log, "List": list, "Sweep": sweep} {
+		if err == nil || errors.Is(err, history.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

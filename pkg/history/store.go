@@ -21,7 +21,7 @@ var ErrNotFound = errors.New("not found in the history")
 
 // Store reads and writes records. It is safe for concurrent use.
 type Store struct {
-	bucket *blob.Bucket
+	bucket bucket
 	limits Limits
 }
 
@@ -47,16 +47,19 @@ func Open(ctx context.Context, address string, l Limits) (*Store, error) {
 	if mux := blob.DefaultURLMux(); !mux.ValidBucketScheme(u.Scheme) {
 		return nil, fmt.Errorf("opening the history store: unknown scheme %q: want one of %s", u.Scheme, strings.Join(mux.BucketSchemes(), ", "))
 	}
-	bucket, err := blob.OpenBucket(ctx, u.String())
+	opened, err := blob.OpenBucket(ctx, u.String())
 	if err != nil {
 		why := strings.ReplaceAll(err.Error(), cmp.Or(u.RawQuery, u.String()), "...")
 		return nil, fmt.Errorf("opening the history store %s://%s: %s", u.Scheme, filepath.Join(u.Host, u.Path), why)
 	}
-	return New(bucket, l), nil
+	return New(opened, l), nil
 }
 
 // New returns a store in a bucket, which Close closes.
-func New(b *blob.Bucket, l Limits) *Store { return &Store{b, l.orDefault()} }
+func New(b *blob.Bucket, l Limits) *Store {
+	l = l.orDefault()
+	return &Store{bucket{b, l.Wait}, l}
+}
 
 // Close closes the bucket.
 func (s *Store) Close() error { return s.bucket.Close() }

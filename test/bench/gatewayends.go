@@ -49,13 +49,14 @@ type ends struct {
 }
 
 // startGateway starts the gateway and waits until it is ready.
-func (s *session) startGateway(ctx context.Context, by side) (*ends, error) {
+func (s *session) startGateway(ctx context.Context, by side, more ...string) (*ends, error) {
 	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}
 	// No limits for single callers: the benchmark is one of them.
 	flags := []string{"--kubeconfig=" + s.kubeconfig, "--grpc-address=" + ports[0], "--http-address=" + ports[1], "--metrics-address=" + ports[2], "--caller-qps=-1", "--v1-cache-templates", "--v1-cache-events"}
+	flags = append(flags, more...)
 	e := &ends{
 		typed: s.client, host: s.config.Host, url: "http://" + ports[1], metrics: "http://" + ports[2] + "/metrics", grpcAddress: ports[0],
 		grpcOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64 << 20))},

@@ -77,6 +77,7 @@ var scenarios = []scenario{
 	{name: "crdcost", run: crdcost},
 	{name: "gateway", run: gateway},
 	{name: "webhooks", run: webhooks},
+	{name: "history", run: past},
 }
 
 // AddFlags adds the flags to fs, with their defaults.

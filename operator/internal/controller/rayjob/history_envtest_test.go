@@ -1,0 +1,106 @@
+package rayjob
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/archive"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/pkg/dashboard"
+	"github.com/raygate/raygate/pkg/history"
+	_ "github.com/raygate/raygate/pkg/history/drivers"
+)
+
+// archiveTo returns an Archive that writes to an S3 server, with the limit of a deletion.
+func (w *world) archiveTo(server string, limit time.Duration) *archive.Archive {
+	w.T.Helper()
+	query := url.Values{"region": {"us-east-1"}, "endpoint": {server}, "use_path_style": {"true"}, "anonymous": {"true"}}
+	store, err := history.Open(w.T.Context(), "s3://history?"+query.Encode(), history.Limits{})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	a := archive.New(archive.Config{
+		Store: store, Cache: w.Client, Live: w.Client, Clock: clock.RealClock{}, Timeout: limit,
+		Dashboards: dashboards.New(w.connect, w.Client, clock.RealClock{}),
+	})
+	go func() { _ = a.Start(w.T.Context()) }()
+	return a
+}
+
+// TestStoreFails shows that the cluster of a job, and the job, are deleted although the history store fails, and that an event reports
+// the loss.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	refuse := func(w http.ResponseWriter, status int, code string) {
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+	}
+	for name, tc := range map[string]struct {
+		store http.HandlerFunc // nil for a server that is away
+		lost  string           // part of the event; empty for none
+	}{
+		"away":      {nil, "connection refused"},
+		"hangs":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "could not be recorded in time"},
+		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "AccessDenied") }, "403"},
+		"full": {func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			refuse(w, http.StatusInsufficientStorage, "XMinioStorageFull")
+		}, "XMinioStorageFull"},
+		"slow": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(300 * time.Millisecond)
+			if w.Header().Set("ETag", `"1"`); r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusNotFound)
+			}
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limit := 2 * time.Second
+			if tc.lost == "" {
+				limit = time.Minute // so that a slow machine loses nothing
+			}
+			server := httptest.NewServer(tc.store)
+			if tc.store == nil {
+				server.Close()
+			}
+			t.Cleanup(func() {
+				server.CloseClientConnections()
+				server.Close()
+			})
+			w := newWorld(t)
+			w.startOperator(func(c *Config) { c.Archive, c.Limits.History = w.archiveTo(server.URL, limit), limit })
+			w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
+			j := w.runs("demo")
+			rc := w.clusterOf("demo")
+			w.Eventually("the job in Ray", func() bool { return w.get("demo").Status.JobStatus != "" })
+			w.dash.Write(j.Status.JobId, "a log")
+			w.dash.Set(j.Status.JobId, dashboard.Succeeded, "done")
+			w.eventuallyIn("demo", rayv1.JobDeploymentStatusComplete)
+			w.gone(rc)
+			if tc.lost != "" {
+				w.Eventually("the event", func() bool {
+					return strings.Contains(strings.Join(w.Events("demo", "HistoryIncomplete"), "\n"), tc.lost)
+				})
+			} else if got := w.Events("demo", "HistoryIncomplete"); len(got) > 0 {
+				t.Errorf("events %q", got)
+			}
+			if err := w.Client.Delete(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+			w.gone(j)
+		})
+	}
+}
