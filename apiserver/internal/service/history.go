@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authz"
@@ -36,6 +37,7 @@ type historyServer struct {
 	kinds  []*resource.Resource // that have records
 	proxy  *dashboardproxy.Proxy
 	tokens store.Tokens
+	clock  clock.PassiveClock
 }
 
 var _ raygatev2.HistoryServiceServer = (*historyServer)(nil)

@@ -62,7 +62,7 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	}
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens})
 	raygatev2.RegisterHistoryServiceServer(server, &historyServer{
-		past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens,
+		past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens, clock: clock.RealClock{},
 	})
 }
 

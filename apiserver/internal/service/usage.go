@@ -13,7 +13,7 @@ import (
 
 // GetUsage implements raygatev2.HistoryServiceServer.
 func (s *historyServer) GetUsage(ctx context.Context, req *raygatev2.GetUsageRequest) (*raygatev2.GetUsageResponse, error) {
-	month := cmp.Or(req.GetMonth(), time.Now().UTC().Format(history.MonthLayout))
+	month := cmp.Or(req.GetMonth(), s.clock.Now().UTC().Format(history.MonthLayout))
 	if _, err := time.Parse(history.MonthLayout, month); err != nil {
 		return nil, rpcstatus.BadField("month", "%q is no month: use one such as 2026-11", rpcstatus.Quoted(month))
 	}

@@ -127,7 +127,7 @@ func (p *Provider) Token(t *testing.T, changes map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text.String()
+	return text
 }
 
 // Claims are those of Token as JSON.
@@ -159,5 +159,5 @@ func (p *Provider) Config(others ...*Provider) string {
       %s
 %s`, each.URL, strings.ReplaceAll(strings.TrimSpace(string(ca)), "\n", "\n      "), each.Mappings)
 	}
-	return text
+	return text.String()
 }
