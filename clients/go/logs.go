@@ -20,13 +20,19 @@ type LogOptions struct {
 	Offset int64
 	// Source is the source of a RayJob's log: driver (the default) or submitter.
 	Source string
+	// Attempt of a RayJob, from 1. 0 means the current one, or the last one.
+	Attempt int32
+	// UID of a RayJob that was deleted. Empty means the RayJob of the name, or the last one that had it.
+	UID string
 }
 
-// JobLogs returns the log of the current attempt of a RayJob in parts, which may begin and end within a line. If the stream breaks, JobLogs
+// JobLogs returns the log of an attempt of a RayJob in parts, which may begin and end within a line. If the stream breaks, JobLogs
 // opens another one and continues after the last part. While there is no log yet, the error has the code FailedPrecondition and the reason
 // JOB_NOT_STARTED.
 func (c *Client) JobLogs(ctx context.Context, namespace, name string, o LogOptions) iter.Seq2[[]byte, error] {
-	return c.logs(ctx, JobKind.service.Methods().ByName("GetJobLogs"), fields{"namespace": namespace, "name": name, "source": o.Source}, o)
+	return c.logs(ctx, JobKind.service.Methods().ByName("GetJobLogs"), fields{
+		"namespace": namespace, "name": name, "source": o.Source, "attempt": o.Attempt, "uid": o.UID,
+	}, o)
 }
 
 func (c *Client) logs(ctx context.Context, method protoreflect.MethodDescriptor, about fields, o LogOptions) iter.Seq2[[]byte, error] {

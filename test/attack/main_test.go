@@ -107,11 +107,14 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	stage.traced = []string{"--v=2", "--tracing-endpoint=" + endpoint, "--tracing-sampling-rate-per-million=1000000"}
-	if stage.gateway, err = newGateway("gateway", stage.rights, stage.traced...); err != nil {
+	if stage.gateway, err = newGateway("gateway", stage.rights, append(stage.traced, "--history-store="+historyStore())...); err != nil {
 		return 0, err
 	}
 	return programs.Run(m, stage.gateway.Program)
 }
+
+// historyStore is the URL of the history that the gateway reads.
+func historyStore() string { return "file://" + filepath.Join(stage.dir, "history") }
 
 // newGateway returns a gateway that is not started, for whose eyes the names of tenants' head Services lead to this machine.
 func newGateway(name, kubeconfig string, args ...string) (*gateway, error) {

@@ -20,6 +20,8 @@ type logsCommand struct {
 	follow          bool
 	tail            int32
 	source, cluster string
+	attempt         int32
+	uid             string
 }
 
 func newLogs(flags *connect.Flags) *cobra.Command {
@@ -27,13 +29,17 @@ func newLogs(flags *connect.Flags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs (JOB | rayjob/JOB | --cluster CLUSTER SUBMISSION)",
 		Short: "Print the log of a job",
-		Long: `Print the log of a job: of the current attempt of a RayJob, or of a job that was submitted
-to a running cluster.
+		Long: `Print the log of a job: of the last attempt of a RayJob, or of a job that was submitted to a
+running cluster.
 
 With -f the command waits for the start of the job, and follows the log through all
 attempts until the job has ended. It reconnects after errors, and continues at the same
-place.`,
+place.
+
+If the gateway has a history store, the log can be read after the cluster or the RayJob
+was deleted, also that of an earlier attempt. "raygate history" lists the attempts.`,
 		Example: `  raygate logs -f train
+  raygate logs train --attempt 1
   raygate logs train --tail 100
   raygate logs train --source submitter
   raygate logs -f --cluster demo raysubmit_4f3a`,
@@ -45,13 +51,20 @@ place.`,
 	f.Int32Var(&c.tail, "tail", -1, "number of lines from the end; -1: all")
 	f.StringVar(&c.source, "source", "driver", "driver: output of the entrypoint; submitter: output of the Pod that submits the job to Ray")
 	f.StringVar(&c.cluster, "cluster", "", "cluster of a submitted job; without it the job is a RayJob")
+	f.Int32Var(&c.attempt, "attempt", 0, "attempt of a RayJob, from 1 (default the last one)")
+	f.StringVar(&c.uid, "uid", "", "UID of a RayJob that was deleted (default the last one of the name)")
 	cmd.ValidArgsFunction = completeJobs(flags)
 	return cmd
 }
 
 func (c *logsCommand) run(ctx context.Context, s *session, args []string) error {
-	o := raygate.LogOptions{Follow: c.follow, Source: c.source}
+	o := raygate.LogOptions{Follow: c.follow, Source: c.source, Attempt: c.attempt, UID: c.uid}
+	past := c.attempt != 0 || c.uid != ""
 	switch {
+	case past && c.follow:
+		return errors.New("--follow goes through all attempts of a RayJob: leave out --attempt and --uid")
+	case past && c.cluster != "":
+		return errors.New("--attempt and --uid are of RayJobs: leave out --cluster")
 	case c.tail < -1:
 		return errors.New("--tail must not be negative")
 	case c.tail >= 0:
