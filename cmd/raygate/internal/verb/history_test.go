@@ -1,0 +1,71 @@
+package verb
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+func TestHistoryTable(t *testing.T) {
+	at := func(minutes int64) *timestamppb.Timestamp { return &timestamppb.Timestamp{Seconds: minutes * 60} }
+	records := []*raygatev2.HistoryRecord{
+		{Kind: "RayJob", Name: "train", Uid: "u", Attempt: 2, StartTime: at(10), EndTime: at(15), Result: "FAILED", Reason: "AppFailed\x1b[31m", HasLog: true, Cluster: "train-x", JobId: "j", Queue: "q"},
+		{Kind: "RayCluster", Name: "demo", Uid: "v", EndTime: at(1), Result: "ready"},
+	}
+	for form, want := range map[string]string{
+		output.Table: `
+NAME              ATTEMPT   RESULT   ENDED   DURATION   LOG   REASON
+rayjob/train      2         FAILED   45m     5m         yes   AppFailed^[[31m
+raycluster/demo             ready    59m                no    
+`,
+		output.Wide: `
+NAME              ATTEMPT   RESULT   ENDED   DURATION   LOG   REASON            UID   CLUSTER   JOB ID   QUEUE
+rayjob/train      2         FAILED   45m     5m         yes   AppFailed^[[31m   u     train-x   j        q
+raycluster/demo             ready    59m                no                      v                        
+`,
+	} {
+		h := &historyCommand{output: output.Flags{Form: form}}
+		var out strings.Builder
+		if err := h.table(&out, records, time.Unix(3600, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.TrimPrefix(want, "\n"), out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+	}
+}
+
+// pages answers each call with one record, and every other one with none.
+type pages struct {
+	raygatev2.HistoryServiceClient
+	calls, left int
+}
+
+func (p *pages) ListHistory(_ context.Context, req *raygatev2.ListHistoryRequest, _ ...grpc.CallOption) (*raygatev2.ListHistoryResponse, error) {
+	resp := &raygatev2.ListHistoryResponse{}
+	if p.calls++; p.calls%2 == 0 && req.GetPageSize() > 0 {
+		p.left--
+		resp.Records = []*raygatev2.HistoryRecord{{}}
+	}
+	if p.left > 0 {
+		resp.NextPageToken = "more"
+	}
+	return resp, nil
+}
+
+func TestHistoryPages(t *testing.T) {
+	for limit, want := range map[int32]int{0: 5, 3: 3, 9: 5} {
+		h := &historyCommand{max: limit}
+		if got, err := h.list(t.Context(), &pages{left: 5}, &raygatev2.ListHistoryRequest{}); err != nil || len(got) != want {
+			t.Errorf("limit %d: %d records, %v, want %d", limit, len(got), err, want)
+		}
+	}
+}
