@@ -166,8 +166,9 @@ func (a *app) followReadiness(ctx context.Context) {
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
 			a.health.SetServingStatus(kinds[i].Service.ServiceName, state)
-			if i == 0 { // submissions go by the cache of clusters
+			if i == 0 { // services without a cache go by that of clusters
 				a.health.SetServingStatus(raygatev2.SubmissionService_ServiceDesc.ServiceName, state)
+				a.health.SetServingStatus(raygatev2.HistoryService_ServiceDesc.ServiceName, state)
 			}
 		}
 		a.health.SetServingStatus("", all)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/archive"
@@ -142,7 +143,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // plan computes the next state.
-func (r *Reconciler) plan(_ context.Context, s *scope) (reconcile.Outcome, error) {
+func (r *Reconciler) plan(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	s.plan = serveplan.Next(s.in)
+	if len(s.plan.Rules) > 0 {
+		ctrllog.FromContext(ctx).V(2).Info("Applied rules of the life cycle", "rules", s.plan.Rules)
+	}
 	return reconcile.Outcome{After: s.plan.After}, nil
 }
