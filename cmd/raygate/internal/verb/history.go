@@ -53,7 +53,7 @@ The gateway needs a history store. "raygate logs" prints the logs.`,
 	f := cmd.Flags()
 	f.StringVarP(&h.output.Form, "output", "o", output.Table, "output format: table, wide, json, yaml")
 	f.BoolVar(&h.output.NoHeaders, "no-headers", false, "omit the headers of tables")
-	f.DurationVar(&h.since, "since", 0, "only what ended within this time, such as 24h (default all)")
+	f.DurationVar(&h.since, "since", 0, "only what ended within this time, such as 24h; 0: all")
 	f.StringVar(&h.filter, "filter", "", `filter expression on records, for example 'result = "FAILED" AND queue = "team-a"'`)
 	f.Int32Var(&h.max, "limit", 100, "most records to show; 0: all")
 	f.Int32Var(&h.attempt, "attempt", 0, "attempt of the record that is printed as a whole (default the last one)")
