@@ -89,6 +89,9 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	if got := s.raygate(t, "history", "rayjob/demo", "--attempt", "1", "-o", "json"); !strings.Contains(got, `"backoffLimit": 1`) || !strings.Contains(got, `"rayCluster"`) {
 		t.Errorf("raygate history rayjob/demo: %s", got)
 	}
+	if got := s.call(t, 1, "GET", "/jobs/demo:diagnose", "", 200); !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"Deleted"`) {
+		t.Errorf("diagnosis: %s", got)
+	}
 }
 
 // manifest is a RayJob with its program.

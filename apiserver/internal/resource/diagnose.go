@@ -59,6 +59,9 @@ type evidence struct {
 // credentials, and left out if the caller may not read them.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
 	ready, findings, err := r.Diagnosis(ctx, r, req)
+	if apierrors.IsNotFound(err) && r.Past != nil {
+		ready, findings, err = r.diagnosePast(ctx, req, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,6 +105,10 @@ func (r *Resource) evidenceOf(ctx context.Context, req target) (*evidence, error
 
 // gather reads Pods and events, and prepares reading logs and calling the dashboard.
 func (e *evidence) gather(ctx context.Context) (err error) {
+	if past := e.recorded; past != nil {
+		e.pods, e.log = past.pods, func(string, string) string { return "" }
+		return e.readEvents(ctx)
+	}
 	if e.pods, err = e.Resource.pods(ctx, e.item); err != nil {
 		return err
 	}
@@ -131,6 +138,10 @@ func (e *evidence) readEvents(ctx context.Context) (err error) {
 	about := map[types.UID]bool{e.item.UID: true}
 	for i := range e.pods {
 		about[e.pods[i].UID] = true
+	}
+	if e.recorded != nil {
+		e.events = e.recorded.warnings(about)
+		return nil
 	}
 	e.events, err = e.Resource.events(ctx, e.item.Namespace, fields.OneTermEqualSelector("type", corev1.EventTypeWarning), func(ev *corev1.Event) bool { return about[ev.InvolvedObject.UID] })
 	if apierrors.IsForbidden(err) {

@@ -57,9 +57,13 @@ type Resource struct {
 	Options
 	// Dependents has the objects that those of the kind create, which diagnoses include: clusters or jobs. Nil for clusters.
 	Dependents *Resource
+	// Past returns the record of a deleted object, nil if there is none. The caller may get the object. Nil means that there are no records.
+	Past func(ctx context.Context, key types.NamespacedName) (*Record, error)
 
-	message protoreflect.MessageType
-	basic   keep
+	// recorded replaces the API server in a diagnosis of the past. Nil for all other calls.
+	recorded *recorded
+	message  protoreflect.MessageType
+	basic    keep
 }
 
 // New returns the methods of a kind.

@@ -10,7 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/history"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -160,4 +163,55 @@ func TestGetHistory(t *testing.T) {
 		_, err := w.history.GetHistory(t.Context(), changed)
 		wantCode(t, what, err, tc.code)
 	}
+}
+
+// TestDiagnoseDeleted shows that the diagnosis of a deleted object is that of its record, as far as the caller may read that.
+func TestDiagnoseDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.job(rayv1.JobDeploymentStatusFailed, rayv1.JobStatusFailed, func(j *rayv1.RayJob) {
+		j.DeletionTimestamp, j.Generation = new(metav1.Now()), 2
+		j.Status.Reason, j.Status.Message = rayv1.SubmissionFailed, "no head"
+	})
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "head", UID: "p"}}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}}
+	warning := corev1.Event{Type: corev1.EventTypeWarning, Reason: "FailedMount", Message: "no volume", InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "head", UID: "p"}}
+	text := func(v any) json.RawMessage {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	r := &history.Record{
+		Summary: history.Summary{Key: history.Key{Kind: "RayJob", Namespace: "default", Name: "train", UID: "u", Attempt: 1}, Ended: time.Unix(60, 0)},
+		Object:  text(w.objects["RayJob/train"]), Pods: []json.RawMessage{text(pod)}, Events: []json.RawMessage{text(warning)},
+	}
+	if _, err := w.past.Put(t.Context(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.objects, "RayJob/train")
+	for denied, want := range map[string][]string{
+		"":            {"SubmissionFailed", "Unschedulable", "VolumeMissing", "Deleted"},
+		"list pods":   {"SubmissionFailed", "Deleted"},
+		"list events": {"SubmissionFailed", "Unschedulable", "Deleted"},
+	} {
+		w.change(func() { w.denied = map[string]bool{denied: true} })
+		resp, err := w.jobs.DiagnoseJob(t.Context(), &raygatev2.DiagnoseJobRequest{Namespace: "default", Name: "train"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range resp.GetFindings() {
+			got = append(got, f.GetReason())
+		}
+		if diff := cmp.Diff(want, got); diff != "" || resp.GetReady() {
+			t.Errorf("without %q: ready %v, findings (-want +got):\n%s", denied, resp.GetReady(), diff)
+		}
+	}
+	w.change(func() { w.denied = map[string]bool{"get rayjobs": true} })
+	_, err := w.jobs.DiagnoseJob(t.Context(), &raygatev2.DiagnoseJobRequest{Namespace: "default", Name: "train"})
+	wantCode(t, "no right", err, codes.PermissionDenied)
+	w.change(func() { w.denied = nil })
+	_, err = w.jobs.DiagnoseJob(t.Context(), &raygatev2.DiagnoseJobRequest{Namespace: "default", Name: "other"})
+	wantCode(t, "no record", err, codes.NotFound)
 }

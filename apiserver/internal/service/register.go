@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -61,9 +62,17 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 		Register(server, kind, special[kind])
 	}
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens})
-	raygatev2.RegisterHistoryServiceServer(server, &historyServer{
+	ended := &historyServer{
 		past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens, clock: clock.RealClock{},
-	})
+	}
+	raygatev2.RegisterHistoryServiceServer(server, ended)
+	if r.History != nil {
+		for _, kind := range []*resource.Resource{jobs, clusters} { // the record of a RayService has none of its clusters
+			kind.Past = func(ctx context.Context, key types.NamespacedName) (*resource.Record, error) {
+				return ended.recordOf(ctx, kind, key)
+			}
+		}
+	}
 }
 
 // method is a standard method. resp is its response; for a stream it only has the type of the messages.
