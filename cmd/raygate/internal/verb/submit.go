@@ -208,16 +208,23 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 			return fmt.Errorf("reading the runtime environment: %w", err)
 		}
 	}
-	for name, n := range map[string]int32{"workers": c.Workers, "backoff-limit": c.BackoffLimit, "deadline": c.Deadline, "ttl": c.TTL} {
-		if n < 0 {
-			return fmt.Errorf("--%s must not be negative", name)
-		}
+	if err := c.checkNumbers(); err != nil {
+		return err
 	}
 	if c.Resources, err = submit.ParseResources(c.resources); err != nil {
 		return err
 	}
 	if c.Image == "" {
 		c.Image = "rayproject/ray:" + c.RayVersion
+	}
+	return nil
+}
+
+func (c *submitCommand) checkNumbers() error {
+	for name, n := range map[string]int32{"workers": c.Workers, "backoff-limit": c.BackoffLimit, "deadline": c.Deadline, "ttl": c.TTL} {
+		if n < 0 {
+			return fmt.Errorf("--%s must not be negative", name)
+		}
 	}
 	return nil
 }
