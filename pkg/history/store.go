@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,32 +23,11 @@ type Store struct {
 	limits Limits
 }
 
-// Open opens the store at a URL: file:///FOLDER, which is created if necessary, s3://BUCKET?region=REGION, or another scheme that
-// the program was built with. Errors do not contain the URL's parameters.
+// Open opens the store at a URL, as OpenBucket does.
 func Open(ctx context.Context, address string, l Limits) (*Store, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme == "" {
-		return nil, errors.New("opening the history store: the URL must have the form file:///FOLDER or s3://BUCKET?region=REGION")
-	}
-	if u.User != nil {
-		return nil, errors.New("opening the history store: the URL must not contain credentials; the process takes them from its environment")
-	}
-	if u.Scheme == "file" {
-		q := u.Query()
-		for name, value := range map[string]string{"create_dir": "true", "no_tmp_dir": "true", "metadata": "skip"} {
-			if !q.Has(name) {
-				q.Set(name, value)
-			}
-		}
-		u.RawQuery = q.Encode()
-	}
-	if mux := blob.DefaultURLMux(); !mux.ValidBucketScheme(u.Scheme) {
-		return nil, fmt.Errorf("opening the history store: unknown scheme %q: want one of %s", u.Scheme, strings.Join(mux.BucketSchemes(), ", "))
-	}
-	opened, err := blob.OpenBucket(ctx, u.String())
+	opened, err := OpenBucket(ctx, address)
 	if err != nil {
-		why := strings.ReplaceAll(err.Error(), cmp.Or(u.RawQuery, u.String()), "...")
-		return nil, fmt.Errorf("opening the history store %s://%s: %s", u.Scheme, filepath.Join(u.Host, u.Path), why)
+		return nil, fmt.Errorf("opening the history store: %w", err)
 	}
 	return New(opened, l), nil
 }

@@ -113,9 +113,9 @@ func TestOpenAPIExamples(t *testing.T) {
 	}
 }
 
-// beyond reports whether a path needs a running Ray or a history; such paths have their own tests.
+// beyond reports whether a path needs a running Ray, a history or a store of packages; such paths have their own tests.
 func beyond(path string) bool {
-	return strings.Contains(path, "/submissions") || strings.Contains(path, "/history") || strings.HasSuffix(path, "/usage") || strings.HasSuffix(path, "/logs") || strings.HasSuffix(path, ":stop") || strings.HasSuffix(path, ":trigger")
+	return strings.Contains(path, "/submissions") || strings.Contains(path, "/history") || strings.Contains(path, "/packages") || strings.HasSuffix(path, "/usage") || strings.HasSuffix(path, "/logs") || strings.HasSuffix(path, ":stop") || strings.HasSuffix(path, ":trigger")
 }
 
 // withParameters fills in the examples of the parameters. It only writes with validate_only, skips versions and keeps waits short.

@@ -59,6 +59,7 @@ type Options struct {
 
 	// HistoryStore is the URL of the history of ended objects; empty means none.
 	HistoryStore string
+	Packages     PackageOptions
 	// EnableConsole serves the web console.
 	EnableConsole bool
 	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
@@ -94,7 +95,7 @@ func NewOptions() *Options {
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
 		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute, CallTimeout: time.Minute,
-		EnableConsole: true, Telemetry: telemetry.NewOptions(),
+		EnableConsole: true, Telemetry: telemetry.NewOptions(), Packages: newPackageOptions(),
 		V1: V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},
@@ -136,6 +137,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.DrainDelay, "drain-delay", o.DrainDelay, "Time for which the gateway serves requests after it reports not ready, so that load balancers can react. 5s suits a Deployment.")
 	fs.DurationVar(&o.DrainTimeout, "drain-timeout", o.DrainTimeout, "How long running calls may take to finish at the end.")
 	o.V1.addFlags(fs)
+	o.Packages.addFlags(fs)
 	o.RequestHeader.addFlags(fs)
 	addLimitFlags(&o.Limits, fs)
 	o.Telemetry.AddFlags(fs, sampling)
@@ -231,6 +233,7 @@ func (o *Options) Validate() error {
 	}
 	o.validateAuthentication(check)
 	o.validateV1(check)
+	o.Packages.validate(o.HistoryStore, check)
 	errs = append(errs, o.Telemetry.Validate())
 	for _, ns := range o.Namespaces {
 		problems := apivalidation.IsDNS1123Label(ns)

@@ -9,6 +9,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/console"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/login"
+	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
 	"github.com/raygate/raygate/proto/gen/openapi"
@@ -40,6 +41,9 @@ func (a *app) addREST() error {
 	apis := append([]rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, a.v1.rest...)
 	if pages != nil {
 		apis = append(apis, rest.API{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(api.ServePages), WriteError: api.WriteError, AnyOrigin: true})
+	}
+	if a.packages != nil {
+		apis = append(apis, rest.API{Prefix: packages.Prefix, Handler: a.packages.Handler(api.WriteError), WriteError: api.WriteError})
 	}
 	home := ""
 	if o.EnableConsole {

@@ -149,6 +149,9 @@ func (a *app) follow(ctx context.Context) {
 	}
 	a.v1.run(ctx, &a.opts.V1)
 	go a.followReadiness(ctx)
+	if a.packages != nil {
+		go a.sweepPackages(ctx)
+	}
 }
 
 // followReadiness sets the gRPC health service to the state of the cache, one entry per service.

@@ -25,6 +25,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -54,6 +55,7 @@ type app struct {
 	stores     []stores             // in the order of kinds
 	resources  []*resource.Resource // in the order of kinds
 	dashboards *dashboardproxy.Proxy
+	packages   *packages.Store // nil if it is off
 
 	flow *flowcontrol.Controller
 	grpc *grpc.Server
@@ -155,6 +157,10 @@ func (a *app) addServices() (err error) {
 			return err
 		}
 	}
+	if a.packages, err = a.openPackages(context.Background()); err != nil {
+		return err
+	}
+	r.Packages = a.packages
 	for _, server := range a.servers {
 		service.RegisterAll(server, r, a.dashboards, a.tokens)
 	}

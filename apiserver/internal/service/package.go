@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/util/validation"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
+	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -29,25 +34,81 @@ func checkPackageName(name string) error {
 
 func packageURI(name string) string { return "gcs://" + name }
 
-// GetPackage implements raygatev2.SubmissionServiceServer.
-func (s *submissionServer) GetPackage(ctx context.Context, req *raygatev2.GetPackageRequest) (*raygatev2.GetPackageResponse, error) {
-	if err := checkPackageName(req.GetPackageName()); err != nil {
+// packageRequest is a request about a package of a cluster, or about one for a RayJob that gets a cluster of its own.
+type packageRequest interface {
+	GetNamespace() string
+	GetCluster() string
+	GetPackageName() string
+	GetJobName() string
+}
+
+// openStore returns the store of packages for a request without a cluster. Its caller may create RayJobs.
+func (s *submissionServer) openStore(ctx context.Context, req packageRequest) (*packages.Store, error) {
+	if problems := validation.IsDNS1123Label(req.GetNamespace()); len(problems) > 0 {
+		return nil, rpcstatus.BadField("namespace", "%q is not a namespace: %s", req.GetNamespace(), strings.Join(problems, "; "))
+	}
+	if problems := validation.IsDNS1123Label(req.GetJobName()); len(problems) > 0 {
+		return nil, rpcstatus.BadField("job_name", "%q is not a name of a RayJob, which is required without a cluster: %s", req.GetJobName(), strings.Join(problems, "; "))
+	}
+	access := authz.Access{Verb: "create", Group: rayv1.GroupVersion.Group, Resource: "rayjobs", Namespace: req.GetNamespace()}
+	if err := s.jobs.Authorizer.Authorize(ctx, access); err != nil {
 		return nil, err
 	}
-	_, c, err := s.open(ctx, req, "get")
+	if _, err := s.jobs.In(req.GetNamespace()); err != nil {
+		return nil, err
+	}
+	if s.packages == nil {
+		return nil, rpcstatus.Precondition("NO_PACKAGE_STORE", "this gateway keeps no packages for new clusters: an administrator can set --package-url and "+
+			"--package-store; or use a running cluster, or the URL of an archive as working_dir")
+	}
+	return s.packages, nil
+}
+
+func checkNoJob(req packageRequest) error {
+	if req.GetJobName() != "" {
+		return rpcstatus.BadField("job_name", "not allowed with a cluster")
+	}
+	return nil
+}
+
+// GetPackage implements raygatev2.SubmissionServiceServer.
+func (s *submissionServer) GetPackage(ctx context.Context, req *raygatev2.GetPackageRequest) (*raygatev2.GetPackageResponse, error) {
+	uri, err := s.findPackage(ctx, req)
+	if err == nil && uri == "" {
+		err = &rpcstatus.Error{Code: codes.NotFound, Reason: "PACKAGE_NOT_FOUND", Message: fmt.Sprintf("there is no package %s here", req.GetPackageName())}
+	}
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.HasPackage(ctx, req.GetPackageName())
-	switch {
-	case err != nil:
-		return nil, dashboardproxy.Status(ctx, req.GetCluster(), err)
-	case !found:
-		return nil, &rpcstatus.Error{
-			Code: codes.NotFound, Reason: "PACKAGE_NOT_FOUND", Message: fmt.Sprintf("RayCluster %s does not have the package %s", req.GetCluster(), req.GetPackageName()),
-		}
+	return &raygatev2.GetPackageResponse{Uri: uri}, nil
+}
+
+// findPackage returns the URI of a package; empty if there is none.
+func (s *submissionServer) findPackage(ctx context.Context, req *raygatev2.GetPackageRequest) (uri string, err error) {
+	if err := checkPackageName(req.GetPackageName()); err != nil {
+		return "", err
 	}
-	return &raygatev2.GetPackageResponse{Uri: packageURI(req.GetPackageName())}, nil
+	if req.GetCluster() == "" {
+		kept, err := s.openStore(ctx, req)
+		if err != nil {
+			return "", err
+		}
+		if found, err := kept.Has(ctx, req.GetNamespace(), req.GetPackageName()); !found || err != nil {
+			return "", err
+		}
+		return kept.URLFor(req.GetNamespace(), req.GetPackageName(), req.GetJobName())
+	}
+	if err := checkNoJob(req); err != nil {
+		return "", err
+	}
+	_, c, err := s.open(ctx, req, "get")
+	if err != nil {
+		return "", err
+	}
+	if found, err := c.HasPackage(ctx, req.GetPackageName()); !found || err != nil {
+		return "", dashboardproxy.Status(ctx, req.GetCluster(), err)
+	}
+	return packageURI(req.GetPackageName()), nil
 }
 
 // UploadPackage implements raygatev2.SubmissionServiceServer. It is a method of gRPC, so that clients use the connection that they have: the
@@ -63,25 +124,51 @@ func (s *submissionServer) UploadPackage(stream grpc.ClientStreamingServer[rayga
 	if err := checkPackageName(first.GetPackageName()); err != nil {
 		return err
 	}
-	if size := first.GetSize(); size < 1 || size > reverseproxy.MaxBody {
-		return rpcstatus.BadField("size", "%d must be from 1 to %d, the largest body that Ray's dashboard accepts", size, reverseproxy.MaxBody)
-	}
-	ctx := stream.Context()
-	d, c, err := s.open(ctx, first, "update")
-	if err != nil {
-		return err
-	}
-	if err := d.CheckReady(); err != nil {
-		return err
+	if first.GetSize() < 1 {
+		return rpcstatus.BadField("size", "%d must be positive", first.GetSize())
 	}
 	content := &upload{stream: stream, left: first.GetSize()}
 	if err := content.take(first); err != nil {
 		return err
 	}
-	if err := c.PutPackage(ctx, first.GetPackageName(), first.GetSize(), content); err != nil {
-		return dashboardproxy.Status(ctx, first.GetCluster(), err)
+	put := s.putIntoCluster
+	if first.GetCluster() == "" {
+		put = s.putIntoStore
 	}
-	return stream.SendAndClose(&raygatev2.UploadPackageResponse{Uri: packageURI(first.GetPackageName())})
+	uri, err := put(stream.Context(), first, content)
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(&raygatev2.UploadPackageResponse{Uri: uri})
+}
+
+func (s *submissionServer) putIntoStore(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error) {
+	kept, err := s.openStore(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	if uri, err = kept.URLFor(req.GetNamespace(), req.GetPackageName(), req.GetJobName()); err != nil {
+		return "", err
+	}
+	return uri, kept.Put(ctx, req.GetNamespace(), req.GetPackageName(), req.GetSize(), content)
+}
+
+func (s *submissionServer) putIntoCluster(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error) {
+	if req.GetSize() > reverseproxy.MaxBody {
+		return "", rpcstatus.BadField("size", "%d exceeds %d, the largest body that Ray's dashboard accepts", req.GetSize(), reverseproxy.MaxBody)
+	}
+	if err := checkNoJob(req); err != nil {
+		return "", err
+	}
+	d, c, err := s.open(ctx, req, "update")
+	if err != nil {
+		return "", err
+	}
+	if err := d.CheckReady(); err != nil {
+		return "", err
+	}
+	err = c.PutPackage(ctx, req.GetPackageName(), req.GetSize(), content)
+	return packageURI(req.GetPackageName()), dashboardproxy.Status(ctx, req.GetCluster(), err)
 }
 
 // upload reads the content of a package.

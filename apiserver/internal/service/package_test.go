@@ -51,7 +51,7 @@ func TestPackages(t *testing.T) {
 		return resp.GetUri(), err
 	}
 	_, err := find(name)
-	wantCode(t, "find before the upload", err, codes.NotFound, "does not have the package "+name)
+	wantCode(t, "find before the upload", err, codes.NotFound, "no package "+name)
 	for what, more := range map[string]int64{"fewer bytes than announced": 1, "more bytes than announced": -1} {
 		_, err := w.upload(t, name, archive.Bytes(), more)
 		wantCode(t, what, err, codes.InvalidArgument, "bytes")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -46,6 +47,8 @@ type Resources struct {
 	Kinds []*resource.Resource
 	// History has the logs of clusters that are gone; nil for none.
 	History History
+	// Packages are those of RayJobs without a cluster yet; nil for none.
+	Packages *packages.Store
 }
 
 // RegisterAll registers the services of all kinds, and those of submissions and the history, whose pages have tokens.
@@ -60,7 +63,7 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	for _, kind := range r.Kinds {
 		Register(server, kind, special[kind])
 	}
-	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens})
+	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens, jobs: jobs, packages: r.Packages})
 	raygatev2.RegisterHistoryServiceServer(server, &historyServer{
 		past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens, clock: clock.RealClock{},
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
+	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -83,6 +84,9 @@ type submissionServer struct {
 	raygatev2.UnsafeSubmissionServiceServer // so that a new method in the proto is a compile error here
 	Dashboards
 	tokens store.Tokens
+	jobs   *resource.Resource
+	// packages are those of RayJobs without a cluster yet; nil if the gateway keeps none.
+	packages *packages.Store
 }
 
 var _ raygatev2.SubmissionServiceServer = (*submissionServer)(nil)

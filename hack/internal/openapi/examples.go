@@ -46,7 +46,11 @@ var parameters = object{
 	"updateMask": "spec.suspend", "filter": `name : "exp-"`, "validateOnly": true, "force": true, "allowOverwrite": true, "allowMissing": true,
 	"skipInitial": true, "includeChildren": true, "cluster": "minimal", "submissionId": "raysubmit_1", "submission_id": "raysubmit_1",
 	"kind": "RayJob", "month": "2026-11", "groupBy": "queue,owner",
+	"packageName": packageName, "package_name": packageName, "jobName": "minimal",
 }
+
+// packageName has the sum of a package.
+const packageName = "_ray_pkg_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08.zip"
 
 // patch is the example body of update and apply, besides the kind: a part of the object.
 var patch = object{"metadata": object{"labels": object{"team": "a"}}}

@@ -118,14 +118,16 @@ class GetSubmissionLogsResponse(_message.Message):
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
 
 class GetPackageRequest(_message.Message):
-    __slots__ = ("namespace", "cluster", "package_name")
+    __slots__ = ("namespace", "cluster", "package_name", "job_name")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     PACKAGE_NAME_FIELD_NUMBER: _ClassVar[int]
+    JOB_NAME_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     cluster: str
     package_name: str
-    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., package_name: _Optional[str] = ...) -> None: ...
+    job_name: str
+    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., package_name: _Optional[str] = ..., job_name: _Optional[str] = ...) -> None: ...
 
 class GetPackageResponse(_message.Message):
     __slots__ = ("uri",)
@@ -134,18 +136,20 @@ class GetPackageResponse(_message.Message):
     def __init__(self, uri: _Optional[str] = ...) -> None: ...
 
 class UploadPackageRequest(_message.Message):
-    __slots__ = ("namespace", "cluster", "package_name", "size", "data")
+    __slots__ = ("namespace", "cluster", "package_name", "size", "data", "job_name")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     PACKAGE_NAME_FIELD_NUMBER: _ClassVar[int]
     SIZE_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
+    JOB_NAME_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     cluster: str
     package_name: str
     size: int
     data: bytes
-    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., package_name: _Optional[str] = ..., size: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+    job_name: str
+    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., package_name: _Optional[str] = ..., size: _Optional[int] = ..., data: _Optional[bytes] = ..., job_name: _Optional[str] = ...) -> None: ...
 
 class UploadPackageResponse(_message.Message):
     __slots__ = ("uri",)

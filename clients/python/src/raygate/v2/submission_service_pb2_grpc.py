@@ -130,14 +130,16 @@ class SubmissionServiceServicer(object):
 
     def GetPackage(self, request, context):
         """GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
-        it does, Ray keeps the package for ten minutes.
+        it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
+        RayJobs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UploadPackage(self, request_iterator, context):
-        """UploadPackage stores a package of files in the cluster. There is no path for it on REST; clients send the package to Ray's own path,
+        """UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. There is
+        no path for it on REST; clients send the package of a cluster to Ray's own path,
         `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

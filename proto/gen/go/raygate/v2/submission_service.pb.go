@@ -739,12 +739,14 @@ func (x *GetSubmissionLogsResponse) GetNextOffset() int64 {
 // GetPackageRequest is the request of GetPackage.
 type GetPackageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// namespace of the cluster.
+	// namespace of the cluster or the RayJob.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// cluster is the name of the RayCluster.
+	// cluster is the name of the RayCluster; empty for a RayJob that gets a cluster of its own.
 	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// package_name is `_ray_pkg_HASH.zip`.
-	PackageName   string `protobuf:"bytes,3,opt,name=package_name,json=packageName,proto3" json:"package_name,omitempty"`
+	// package_name is `_ray_pkg_HASH.zip`. Without a cluster, HASH is the SHA-256 sum of the package in hexadecimal.
+	PackageName string `protobuf:"bytes,3,opt,name=package_name,json=packageName,proto3" json:"package_name,omitempty"`
+	// job_name is the name of the RayJob that uses the package. It is required without a cluster, and not allowed with one.
+	JobName       string `protobuf:"bytes,4,opt,name=job_name,json=jobName,proto3" json:"job_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -800,10 +802,18 @@ func (x *GetPackageRequest) GetPackageName() string {
 	return ""
 }
 
+func (x *GetPackageRequest) GetJobName() string {
+	if x != nil {
+		return x.JobName
+	}
+	return ""
+}
+
 // GetPackageResponse is the response of GetPackage.
 type GetPackageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// uri is the `working_dir` of a runtime environment with the package.
+	// uri is the `working_dir` of a runtime environment with the package. Without a cluster it is a URL that is valid for this RayJob until the RayJob
+	// has ended.
 	Uri           string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -849,16 +859,18 @@ func (x *GetPackageResponse) GetUri() string {
 // UploadPackageRequest is one message of UploadPackage. The first message has all fields, the others have `data` only.
 type UploadPackageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// namespace of the cluster.
+	// namespace of the cluster or the RayJob.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// cluster is the name of the RayCluster.
+	// cluster is the name of the RayCluster; empty for a RayJob that gets a cluster of its own.
 	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// package_name is `_ray_pkg_HASH.zip`.
+	// package_name is `_ray_pkg_HASH.zip`. Without a cluster, HASH is the SHA-256 sum of the package in hexadecimal.
 	PackageName string `protobuf:"bytes,3,opt,name=package_name,json=packageName,proto3" json:"package_name,omitempty"`
-	// size is the number of bytes of the package, at most 100 MiB.
+	// size is the number of bytes of the package, at most 100 MiB for a cluster.
 	Size int64 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
 	// data is the next part of the package, of less than 4 MiB.
-	Data          []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	Data []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	// job_name is the name of the RayJob that uses the package. It is required without a cluster, and not allowed with one.
+	JobName       string `protobuf:"bytes,6,opt,name=job_name,json=jobName,proto3" json:"job_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -928,10 +940,18 @@ func (x *UploadPackageRequest) GetData() []byte {
 	return nil
 }
 
+func (x *UploadPackageRequest) GetJobName() string {
+	if x != nil {
+		return x.JobName
+	}
+	return ""
+}
+
 // UploadPackageResponse is the response of UploadPackage.
 type UploadPackageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// uri is the `working_dir` of a runtime environment with the package.
+	// uri is the `working_dir` of a runtime environment with the package. Without a cluster it is a URL that is valid for this RayJob until the RayJob
+	// has ended.
 	Uri           string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1034,22 +1054,23 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x19GetSubmissionLogsResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +
 	"\vnext_offset\x18\x02 \x01(\x03R\n" +
-	"nextOffset\"}\n" +
+	"nextOffset\"\x93\x01\n" +
 	"\x11GetPackageRequest\x12!\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x1d\n" +
-	"\acluster\x18\x02 \x01(\tB\x03\xe0A\x02R\acluster\x12&\n" +
-	"\fpackage_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vpackageName\"&\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x18\n" +
+	"\acluster\x18\x02 \x01(\tR\acluster\x12&\n" +
+	"\fpackage_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vpackageName\x12\x19\n" +
+	"\bjob_name\x18\x04 \x01(\tR\ajobName\"&\n" +
 	"\x12GetPackageResponse\x12\x10\n" +
-	"\x03uri\x18\x01 \x01(\tR\x03uri\"\xad\x01\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\"\xc3\x01\n" +
 	"\x14UploadPackageRequest\x12!\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x1d\n" +
-	"\acluster\x18\x02 \x01(\tB\x03\xe0A\x02R\acluster\x12&\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x18\n" +
+	"\acluster\x18\x02 \x01(\tR\acluster\x12&\n" +
 	"\fpackage_name\x18\x03 \x01(\tB\x03\xe0A\x02R\vpackageName\x12\x17\n" +
 	"\x04size\x18\x04 \x01(\x03B\x03\xe0A\x02R\x04size\x12\x12\n" +
-	"\x04data\x18\x05 \x01(\fR\x04data\")\n" +
+	"\x04data\x18\x05 \x01(\fR\x04data\x12\x19\n" +
+	"\bjob_name\x18\x06 \x01(\tR\ajobName\")\n" +
 	"\x15UploadPackageResponse\x12\x10\n" +
-	"\x03uri\x18\x01 \x01(\tR\x03uri2\xea\n" +
-	"\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri2\xa7\v\n" +
 	"\x11SubmissionService\x12\xbd\x01\n" +
 	"\x10CreateSubmission\x12#.raygate.v2.CreateSubmissionRequest\x1a$.raygate.v2.CreateSubmissionResponse\"^\x82\xd3\xe4\x93\x02X:\n" +
 	"submissionb\n" +
@@ -1060,9 +1081,9 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x0eStopSubmission\x12!.raygate.v2.StopSubmissionRequest\x1a\".raygate.v2.StopSubmissionResponse\"g\x82\xd3\xe4\x93\x02ab\n" +
 	"submission\"S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}:stop\x12\xb5\x01\n" +
 	"\x10DeleteSubmission\x12#.raygate.v2.DeleteSubmissionRequest\x1a$.raygate.v2.DeleteSubmissionResponse\"V\x82\xd3\xe4\x93\x02P*N/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}\x12\xbf\x01\n" +
-	"\x11GetSubmissionLogs\x12$.raygate.v2.GetSubmissionLogsRequest\x1a%.raygate.v2.GetSubmissionLogsResponse\"[\x82\xd3\xe4\x93\x02U\x12S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}/logs0\x01\x12\x9f\x01\n" +
+	"\x11GetSubmissionLogs\x12$.raygate.v2.GetSubmissionLogsRequest\x1a%.raygate.v2.GetSubmissionLogsResponse\"[\x82\xd3\xe4\x93\x02U\x12S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}/logs0\x01\x12\xdc\x01\n" +
 	"\n" +
-	"GetPackage\x12\x1d.raygate.v2.GetPackageRequest\x1a\x1e.raygate.v2.GetPackageResponse\"R\x82\xd3\xe4\x93\x02L\x12J/apis/v2/namespaces/{namespace}/clusters/{cluster}/packages/{package_name}\x12V\n" +
+	"GetPackage\x12\x1d.raygate.v2.GetPackageRequest\x1a\x1e.raygate.v2.GetPackageResponse\"\x8e\x01\x82\xd3\xe4\x93\x02\x87\x01Z9\x127/apis/v2/namespaces/{namespace}/packages/{package_name}\x12J/apis/v2/namespaces/{namespace}/clusters/{cluster}/packages/{package_name}\x12V\n" +
 	"\rUploadPackage\x12 .raygate.v2.UploadPackageRequest\x1a!.raygate.v2.UploadPackageResponse(\x01B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (

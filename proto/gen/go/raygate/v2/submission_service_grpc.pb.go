@@ -51,9 +51,11 @@ type SubmissionServiceClient interface {
 	// its last chunk.
 	GetSubmissionLogs(ctx context.Context, in *GetSubmissionLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSubmissionLogsResponse], error)
 	// GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
-	// it does, Ray keeps the package for ten minutes.
+	// it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
+	// RayJobs.
 	GetPackage(ctx context.Context, in *GetPackageRequest, opts ...grpc.CallOption) (*GetPackageResponse, error)
-	// UploadPackage stores a package of files in the cluster. There is no path for it on REST; clients send the package to Ray's own path,
+	// UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. There is
+	// no path for it on REST; clients send the package of a cluster to Ray's own path,
 	// `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
 	UploadPackage(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadPackageRequest, UploadPackageResponse], error)
 }
@@ -180,9 +182,11 @@ type SubmissionServiceServer interface {
 	// its last chunk.
 	GetSubmissionLogs(*GetSubmissionLogsRequest, grpc.ServerStreamingServer[GetSubmissionLogsResponse]) error
 	// GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
-	// it does, Ray keeps the package for ten minutes.
+	// it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
+	// RayJobs.
 	GetPackage(context.Context, *GetPackageRequest) (*GetPackageResponse, error)
-	// UploadPackage stores a package of files in the cluster. There is no path for it on REST; clients send the package to Ray's own path,
+	// UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. There is
+	// no path for it on REST; clients send the package of a cluster to Ray's own path,
 	// `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
 	UploadPackage(grpc.ClientStreamingServer[UploadPackageRequest, UploadPackageResponse]) error
 	mustEmbedUnimplementedSubmissionServiceServer()
