@@ -2,8 +2,6 @@ package raygate
 
 import (
 	"context"
-	"errors"
-	"io"
 	"iter"
 	"strings"
 
@@ -83,44 +81,4 @@ func (s *Submissions) List(ctx context.Context) iter.Seq2[*raygatev2.Submission,
 func (s *Submissions) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[[]byte, error] {
 	method := raygatev2.File_raygate_v2_submission_service_proto.Services().Get(0).Methods().ByName("GetSubmissionLogs")
 	return s.client.logs(ctx, method, fields{"namespace": s.namespace, "cluster": s.cluster, "submission_id": id}, o)
-}
-
-// packagePart is how many bytes of a package a message has: few enough for the gateway to see progress on a slow connection.
-const packagePart = 256 << 10
-
-// FindPackage returns the URI of a package of files, for the working_dir of a runtime environment. It is empty if the cluster does not have
-// the package.
-func (s *Submissions) FindPackage(ctx context.Context, name string) (uri string, err error) {
-	resp, err := s.service.GetPackage(ctx, &raygatev2.GetPackageRequest{Namespace: s.namespace, Cluster: s.cluster, PackageName: name})
-	if ProblemOf(err).Reason == "PACKAGE_NOT_FOUND" {
-		return "", nil
-	}
-	return resp.GetUri(), err
-}
-
-// UploadPackage stores a package of size bytes in the cluster and returns its URI. It is not repeated after an error.
-func (s *Submissions) UploadPackage(ctx context.Context, name string, size int64, content io.Reader) (uri string, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := s.service.UploadPackage(ctx)
-	if err != nil {
-		return "", err
-	}
-	message := &raygatev2.UploadPackageRequest{Namespace: s.namespace, Cluster: s.cluster, PackageName: name, Size: size}
-	for {
-		if err := stream.Send(message); err != nil {
-			break // the answer has the reason
-		}
-		part := make([]byte, packagePart)
-		n, err := io.ReadFull(content, part)
-		if n == 0 && errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return "", err
-		}
-		message = &raygatev2.UploadPackageRequest{Data: part[:n]}
-	}
-	resp, err := stream.CloseAndRecv()
-	return resp.GetUri(), err
 }

@@ -59,7 +59,7 @@ var stage struct {
 // gateway is a running one.
 type gateway struct {
 	*programs.Program
-	url, metrics string
+	url, metrics, grpc string
 }
 
 func TestMain(m *testing.M) {
@@ -107,7 +107,7 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	stage.traced = []string{"--v=2", "--tracing-endpoint=" + endpoint, "--tracing-sampling-rate-per-million=1000000"}
-	if stage.gateway, err = newGateway("gateway", stage.rights, append(stage.traced, "--history-store="+historyStore())...); err != nil {
+	if stage.gateway, err = newGateway("gateway", stage.rights, append(stage.traced, "--history-store="+historyStore(), "--package-url="+packageURL)...); err != nil {
 		return 0, err
 	}
 	return programs.Run(m, stage.gateway.Program)
@@ -127,7 +127,7 @@ func newGateway(name, kubeconfig string, args ...string) (*gateway, error) {
 		return nil, err
 	}
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	g := &gateway{url: "http://" + at(1), metrics: "http://" + at(2)}
+	g := &gateway{url: "http://" + at(1), metrics: "http://" + at(2), grpc: at(0)}
 	args = append([]string{"--kubeconfig=" + kubeconfig, "--grpc-address=" + at(0), "--http-address=" + at(1), "--metrics-address=" + at(2)}, args...)
 	g.Program = &programs.Program{Path: path, Args: args, Log: filepath.Join(stage.dir, name+".log"), Ready: g.metrics + "/readyz"}
 	if exec.Command("unshare", "-rm", "true").Run() == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func TestFollowedLogShowsEachAttempt(t *testing.T) {
 	}
 }
 
-// TestSubmitFolder: a folder with an import among its files runs on a running cluster, and is sent once.
+// TestSubmitFolder: a folder with an import among its files runs on a running cluster and on one of its own, and is sent once to each place.
 func TestSubmitFolder(t *testing.T) {
 	t.Parallel()
 	ns, dir := namespace(t), t.TempDir()
@@ -93,8 +94,12 @@ func TestSubmitFolder(t *testing.T) {
 	write("main.sh", "cat secret 2>/dev/null; . lib/part197.sh; exit 7\n")
 	write(".gitignore", "secret\n")
 	write("secret", "secret")
-	for _, said := range []string{"uploaded 200 files", "not sent again: 200 files"} {
-		stdout, stderr, code := raygate(t, ns, "submit", dir, "--cluster", "demo", "--", "sh", "main.sh")
+	for i, said := range []string{"uploaded 200 files", "not sent again: 200 files", "uploaded 200 files", "not sent again: 200 files"} {
+		where := []string{"submit", dir, "--cluster", "demo", "--", "sh", "main.sh"}
+		if i > 1 {
+			where = slices.Delete(where, 2, 4)
+		}
+		stdout, stderr, code := raygate(t, ns, where...)
 		if stdout != "part 197\n" || code != 7 || !strings.Contains(stderr, said) {
 			t.Errorf("exit code %d, output %q, want %q in standard error:\n%s", code, stdout, said, stderr)
 		}

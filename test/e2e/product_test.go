@@ -127,7 +127,8 @@ func run(m *testing.M) (int, error) {
 	}
 	product.gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",
-		Args: []string{"--kubeconfig", identities["gateway"], "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates, "--use-kubernetes-proxy"},
+		Args: []string{"--kubeconfig", identities["gateway"], "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--feature-gates=" + sampleGates, "--use-kubernetes-proxy",
+			"--package-store=file://" + filepath.Join(logs, "packages"), "--package-url=" + product.rest},
 	}
 	conn, err := grpc.NewClient(product.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer{}))
 	if err != nil {

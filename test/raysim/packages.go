@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -65,20 +66,53 @@ func (c *Cluster) unpackWorkingDir(uri, dir string) error {
 	if uri == "" {
 		return nil
 	}
+	if strings.HasPrefix(uri, "http://") || strings.HasPrefix(uri, "https://") {
+		return c.fetchWorkingDir(uri, dir)
+	}
 	name, ok := strings.CutPrefix(uri, "gcs://")
 	c.mu.Lock()
 	known := ok && c.packages[name]
 	c.mu.Unlock()
 	switch {
 	case !ok:
-		return fmt.Errorf("working_dir %s: the simulator has uploaded packages (gcs://) only and fetches nothing", uri)
+		return fmt.Errorf("working_dir %s: the simulator has uploaded packages (gcs://) and fetches archives by http:// and https:// only", uri)
 	case !known:
 		return fmt.Errorf("working_dir %s: there is no such package", uri)
 	}
-	return unzip(c.packagePath(name), dir)
+	return unzip(c.packagePath(name), dir, false)
 }
 
-func unzip(path, dir string) error {
+// fetchWorkingDir fills dir with an archive from a URL. Ray drops the top folder of such an archive if nothing is beside it; the simulator
+// refuses that archive.
+func (c *Cluster) fetchWorkingDir(uri, dir string) error {
+	if !strings.HasSuffix(uri, ".zip") {
+		return fmt.Errorf("working_dir %s: the name of the archive must end with .zip", uri)
+	}
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodGet, uri, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("fetching the working directory: %w", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is read only
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("fetching the working directory: %s", resp.Status)
+	}
+	file, err := os.CreateTemp(c.packagePath(""), "fetched-*.zip")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // of the simulator
+	_, err = io.Copy(file, io.LimitReader(resp.Body, unpackLimit))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("fetching the working directory: %w", err)
+	}
+	return unzip(file.Name(), dir, true)
+}
+
+func unzip(path, dir string, fetched bool) error {
 	z, err := zip.OpenReader(path)
 	if err != nil {
 		return fmt.Errorf("reading package: %w", err)
@@ -89,6 +123,9 @@ func unzip(path, dir string) error {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // a folder
+	if fetched && hasSoleFolder(z.File) {
+		return errors.New("the archive has nothing but one folder at its top, which Ray drops")
+	}
 	left := int64(unpackLimit)
 	for _, f := range z.File {
 		if f.FileInfo().IsDir() || !f.Mode().IsRegular() {
@@ -104,6 +141,14 @@ func unzip(path, dir string) error {
 		left -= n
 	}
 	return nil
+}
+
+func hasSoleFolder(files []*zip.File) bool {
+	if len(files) == 0 {
+		return false
+	}
+	top, _, _ := strings.Cut(files[0].Name, "/")
+	return !slices.ContainsFunc(files, func(f *zip.File) bool { return !strings.HasPrefix(f.Name, top+"/") })
 }
 
 func unzipFile(root *os.Root, f *zip.File, limit int64) (int64, error) {

@@ -61,6 +61,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 			"--metrics-address="+local(portGatewayMetrics),
 			"--use-kubernetes-proxy",
 			store.flag,
+			"--package-url=http://"+local(portGatewayHTTP), // simulated Ray runs on this machine
 		),
 	}, controlplane.LayerPrograms, grace)
 	if err != nil {

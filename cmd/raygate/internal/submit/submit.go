@@ -72,6 +72,9 @@ type Options struct {
 	Labels               map[string]string
 }
 
+// GenerateName is the beginning of the names of RayJobs without a name.
+const GenerateName = "submit-"
+
 // Size of a Pod.
 type Size struct {
 	CPU, Memory, GPU string
@@ -171,7 +174,7 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 		ShutdownAfterJobFinishes: !o.Keep,
 		RayClusterSpec:           &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
 	}}
-	if job.GenerateName = "submit-"; o.Name != "" {
+	if job.GenerateName = GenerateName; o.Name != "" {
 		job.Name, job.GenerateName = o.Name, ""
 	}
 	if !o.Keep {

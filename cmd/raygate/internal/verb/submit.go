@@ -56,8 +56,8 @@ progress to standard error.
 
 A single word after -- is a shell command; several words are a program and its arguments.
 
-FOLDER is uploaded to the cluster and becomes the working directory of the command, without
-the files that .gitignore and .rayignore name. A folder that has not changed is not sent again.
+FOLDER is uploaded and becomes the working directory of the command, without the files that
+.gitignore and .rayignore name. A folder that has not changed is not sent again.
 
 Ctrl-C asks whether to stop the job; if not, the job keeps running. Without a terminal it
 prints the command that stops the job, or stops the job with --stop-on-interrupt.
@@ -67,7 +67,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 		Example: `  # On a running cluster
   raygate submit --cluster demo -- python train.py --epochs 3
 
-  # The same with the files of this folder
+  # With the files of this folder; without --cluster, the gateway must keep packages
   raygate submit . --cluster demo -- python train.py --epochs 3
 
   # With a new cluster: two workers with a GPU each
@@ -86,7 +86,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.Name, "name", "", "name of the RayJob, or id of the submission (default a generated name)")
 	f.StringToStringVar(&c.Env, "env", nil, "environment variables of the job, as NAME=VALUE")
 	f.StringToStringVar(&c.Metadata, "metadata", nil, "metadata of the job in Ray, as NAME=VALUE")
-	f.StringVar(&c.WorkingDir, "working-dir", "", "folder to upload as the working directory, only with --cluster; or the URI of an archive that Ray fetches")
+	f.StringVar(&c.WorkingDir, "working-dir", "", "folder to upload as the working directory, or the URI of an archive that Ray fetches")
 	f.StringVar(&c.runtimeEnvFile, "runtime-env", "", "file with the runtime environment, as YAML")
 	f.Float32Var(&c.CPUs, "entrypoint-cpus", 0, "CPUs reserved for the command")
 	f.Float32Var(&c.GPUs, "entrypoint-gpus", 0, "GPUs reserved for the command")
@@ -136,11 +136,11 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 		return err
 	}
 	var job followed
+	if err := c.upload(ctx, s); err != nil {
+		s.fail("uploading "+c.folder, err, ExitNotRun)
+		return nil
+	}
 	if c.cluster != "" {
-		if err := c.upload(ctx, s); err != nil {
-			s.fail("uploading "+c.folder, err, ExitNotRun)
-			return nil
-		}
 		wanted, err := c.Submission()
 		if err != nil {
 			return err
@@ -235,8 +235,8 @@ func (c *submitCommand) checkCluster(flags *pflag.FlagSet) error {
 		switch {
 		case c.Memory != 0:
 			return errors.New("--entrypoint-memory needs --cluster: a RayJob cannot say it")
-		case c.folder != "":
-			return fmt.Errorf("%s can be uploaded to a running cluster only: add --cluster, or make --working-dir the URI of an archive", c.folder)
+		case c.folder != "" && c.dry.mode != "none":
+			return fmt.Errorf("--dry-run uploads nothing, and a RayJob cannot name the folder %s; make --working-dir the URI of an archive", c.folder)
 		}
 		return nil
 	}

@@ -8,12 +8,17 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"k8s.io/apimachinery/pkg/util/rand"
 
+	"github.com/raygate/raygate/cmd/raygate/internal/submit"
 	"github.com/raygate/raygate/pkg/workdir"
 )
 
-// maxUpload is the largest package that Ray's dashboard accepts, in bytes.
-const maxUpload = 100 << 20
+// Limits of packages in bytes: what Ray's dashboard accepts, and for a new cluster more than any gateway should keep.
+const (
+	maxUpload    = 100 << 20
+	maxJobUpload = 10 << 30
+)
 
 // takeFolder finds the folder to upload, in front of the dashes or in --working-dir, and returns the arguments behind it.
 func (c *submitCommand) takeFolder(args []string, dashes int) ([]string, error) {
@@ -29,28 +34,34 @@ func (c *submitCommand) takeFolder(args []string, dashes int) ([]string, error) 
 	return args, nil
 }
 
-// upload packs the folder and sends it to the cluster, unless the cluster has the same files already.
+// upload packs the folder and sends it to the cluster, or for a new one to the gateway, unless the same files are there already.
 func (c *submitCommand) upload(ctx context.Context, s *session) (err error) {
 	if c.folder == "" {
 		return nil
 	}
-	files, err := workdir.Pack(ctx, c.folder, maxUpload)
+	limit, kept := int64(maxUpload), s.client.Submissions(s.namespace, c.cluster).Packages()
+	if c.cluster == "" {
+		if c.Name == "" { // the URL of the files is for a job of this name
+			c.Name = submit.GenerateName + rand.String(5)
+		}
+		limit, kept = maxJobUpload, s.client.JobPackages(s.namespace, c.Name)
+	}
+	files, err := workdir.Pack(ctx, c.folder, limit)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
 	what := fmt.Sprintf("%d files of %s, %s", files.Files, c.folder, humanize.IBytes(uint64(files.Size)))
-	jobs := s.client.Submissions(s.namespace, c.cluster)
 	bounded, cancel := s.bounded(ctx)
 	defer cancel()
-	if c.WorkingDir, err = jobs.FindPackage(bounded, files.Name); err != nil {
+	if c.WorkingDir, err = kept.Find(bounded, files.Name); err != nil {
 		return err
 	}
 	if c.WorkingDir != "" {
 		s.progress.Note("not sent again: " + what)
 		return nil
 	}
-	c.WorkingDir, err = jobs.UploadPackage(ctx, files.Name, files.Size, &shown{r: files.Reader(), size: files.Size, show: func(percent int64) {
+	c.WorkingDir, err = kept.Upload(ctx, files.Name, files.Size, &shown{r: files.Reader(), size: files.Size, show: func(percent int64) {
 		s.progress.Show(fmt.Sprintf("uploading %s: %d%%", what, percent))
 	}})
 	s.progress.Clear()
