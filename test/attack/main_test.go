@@ -107,8 +107,7 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	stage.traced = []string{"--v=2", "--tracing-endpoint=" + endpoint, "--tracing-sampling-rate-per-million=1000000"}
-	stores := []string{"--history-store=" + historyStore(), "--package-store=file://" + filepath.Join(stage.dir, "packages"), "--package-url=" + packageURL}
-	if stage.gateway, err = newGateway("gateway", stage.rights, append(stage.traced, stores...)...); err != nil {
+	if stage.gateway, err = newGateway("gateway", stage.rights, append(stage.traced, "--history-store="+historyStore(), "--package-url="+packageURL)...); err != nil {
 		return 0, err
 	}
 	return programs.Run(m, stage.gateway.Program)
