@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,12 +99,11 @@ func (c *HTTPClient) components(ctx context.Context) (a Activity, err error) {
 		return a, &Error{Call: callActivity, Kind: ErrMalformed, Code: http.StatusOK, Message: "it does not say whether a driver runs"}
 	}
 	for name, component := range answer {
-		switch {
-		case component.IsActive == componentActive && name == componentDriver:
-			a.Use = UseDriver
-		case component.IsActive == componentActive && a.Use == "":
-			a.Use = UseComponent
-		case component.IsActive != componentActive && component.IsActive != componentInactive:
+		switch component.IsActive {
+		case componentActive:
+			a.Use = useOf(name, a.Use)
+		case componentInactive:
+		default:
 			err = &Error{Call: callActivity, Kind: ErrUnavailable, Code: http.StatusOK, Message: clip("whether "+name+" is active: "+component.Reason, maxMessage)}
 		}
 	}
@@ -114,6 +114,14 @@ func (c *HTTPClient) components(ctx context.Context) (a Activity, err error) {
 		err = nil
 	}
 	return a, err
+}
+
+// useOf returns the use that an active component shows besides another one. A driver comes first.
+func useOf(component string, other Use) Use {
+	if component == componentDriver {
+		return UseDriver
+	}
+	return cmp.Or(other, UseComponent)
 }
 
 // livingStates are those of actors that exist or are about to. Dead ones are not asked for, because there may be any number of them.

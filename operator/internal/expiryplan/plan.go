@@ -1,6 +1,7 @@
 package expiryplan
 
 import (
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -165,27 +166,29 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 // expire sets the condition Expired and the action, by the limit that is reached first.
 func (p *planner) expire(limits []limit) {
 	old := stored(p.Cluster, rayv1.RayClusterExpired)
-	var first *limit
-	for i := range limits {
-		if first == nil || limits[i].due.Before(first.due) {
-			first = &limits[i]
-		}
+	if p.uncertain && old != nil && old.Reason == rayv1.ReasonIdleTimeout {
+		p.plan.Expired = old // unless another limit is near
 	}
-	switch {
-	case first == nil || p.Now.Before(first.due.Add(-first.lead())):
-		if p.uncertain && old != nil && old.Reason == rayv1.ReasonIdleTimeout {
-			p.plan.Expired = old
-		}
-		if first != nil {
-			p.after(first.due.Add(-first.lead()))
-		}
+	if len(limits) == 0 {
 		return
-	case old != nil && old.Status == metav1.ConditionTrue && old.Reason == first.reason && !p.Now.Before(first.due):
+	}
+	first := slices.MinFunc(limits, func(a, b limit) int { return a.due.Compare(b.due) })
+	if warning := first.due.Add(-first.lead()); p.Now.Before(warning) {
+		p.after(warning)
+		return
+	}
+	decided := old != nil && old.Status == metav1.ConditionTrue && old.Reason == first.reason
+	if decided && !p.Now.Before(first.due) {
 		if p.plan.Expired, p.plan.Ask = old, !first.sure; first.sure {
 			p.plan.Action = p.expiry.Action
 		}
 		return
 	}
+	p.warn(first, old)
+}
+
+// warn sets the condition to a warning, and to the decision once the cluster has been warned for long enough.
+func (p *planner) warn(first limit, old *metav1.Condition) {
 	warned := p.Now
 	if old != nil && old.Status == metav1.ConditionFalse {
 		warned = old.LastTransitionTime.Time

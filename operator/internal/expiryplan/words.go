@@ -29,7 +29,7 @@ func (l limit) because() string {
 }
 
 // warning announces what happens at a time.
-func (p *planner) warning(l *limit, at time.Time) string {
+func (p *planner) warning(l limit, at time.Time) string {
 	verb, cause := "suspended", "it is as old then as the annotation "+rayv1.AnnotationMaxAge+" allows"
 	if p.expiry.Action == rayv1.ExpiryDelete {
 		verb = "deleted"
