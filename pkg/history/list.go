@@ -38,6 +38,11 @@ func (q *Query) has(e entry) bool {
 		(q.Until.IsZero() || e.time < q.Until.UnixMilli())
 }
 
+// matches reports whether the record of an entry belongs to the result. It is nil if the record was deleted meanwhile.
+func (q *Query) matches(item *Summary) bool {
+	return item != nil && (q.Name == "" || item.Name == q.Name) && (q.Match == nil || q.Match(item))
+}
+
 // Cursor is a place in a listing. The zero value is its beginning. Records that are stored later do not move it.
 type Cursor struct {
 	// Token is the bucket's, of the page that has the place. Empty means the first one.
@@ -70,7 +75,7 @@ func (s *Store) List(ctx context.Context, q Query, from Cursor, size int) (page 
 	if len(from.Token) == 0 {
 		l.following = blob.FirstPageToken
 	}
-	for reads := 0; len(page.Items) < size && reads < maxReads && l.keys < maxKeys && !l.ended; {
+	for reads := 0; len(page.Items) < size && reads < maxReads && l.more(); {
 		places, err := l.read(ctx, max(size-len(page.Items), pageReads))
 		if err != nil {
 			return Page{}, err
@@ -81,7 +86,7 @@ func (s *Store) List(ctx context.Context, q Query, from Cursor, size int) (page 
 			return Page{}, err
 		}
 		for i, item := range items {
-			if item == nil || q.Name != "" && item.Name != q.Name || q.Match != nil && !q.Match(item) {
+			if !q.matches(item) {
 				continue
 			}
 			if len(page.Items) == size {
@@ -110,16 +115,15 @@ type listing struct {
 	ended bool
 }
 
+// more reports whether keys are left, of those that may be looked at for one page.
+func (l *listing) more() bool { return l.keys < maxKeys && !l.ended }
+
 // read returns the places of at most n entries of the query, each with its key in After.
 func (l *listing) read(ctx context.Context, n int) (places []Cursor, err error) {
-	for len(places) < n && l.keys < maxKeys {
+	for len(places) < n && l.more() {
 		if len(l.page) == 0 {
-			if l.ended = len(l.following) == 0; l.ended {
-				break
-			}
-			l.token = l.following
-			if l.page, l.following, err = l.bucket.ListPage(ctx, l.token, pageKeys, &blob.ListOptions{Prefix: index + l.query.Namespace + "/"}); err != nil {
-				return nil, failed("listing", err)
+			if err := l.fetch(ctx); err != nil {
+				return nil, err
 			}
 			continue
 		}
@@ -140,6 +144,18 @@ func (l *listing) read(ctx context.Context, n int) (places []Cursor, err error) 
 	}
 	l.ended = l.ended || len(l.page) == 0 && len(l.following) == 0
 	return places, nil
+}
+
+// fetch lists the next keys.
+func (l *listing) fetch(ctx context.Context) (err error) {
+	if l.ended = len(l.following) == 0; l.ended {
+		return nil
+	}
+	l.token = l.following
+	if l.page, l.following, err = l.bucket.ListPage(ctx, l.token, pageKeys, &blob.ListOptions{Prefix: index + l.query.Namespace + "/"}); err != nil {
+		return failed("listing", err)
+	}
+	return nil
 }
 
 // summaries reads index entries. Those that were deleted since they were listed are nil.

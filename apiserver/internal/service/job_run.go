@@ -156,18 +156,20 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	out := &logSender{send: func(data []byte, next int64) error {
 		return stream.Send(&raygatev2.GetJobLogsResponse{Data: data, NextOffset: next})
 	}}
-	if deleted {
+	if deleted || k.UID != "" && k.UID != string(item.UID) {
 		return s.recordedLog(ctx, k, q, out, nil)
 	}
 	a := attemptOf(item)
-	switch {
-	case k.UID != "" && k.UID != string(item.UID):
-		return s.recordedLog(ctx, k, q, out, nil)
-	case k.Attempt == 0 || k.Attempt == a.number && a.checkStarted() == nil:
+	if a.is(k.Attempt) {
 		return source(ctx, a, q, out)
 	}
 	k.UID = string(item.UID)
 	return s.recordedLog(ctx, k, q, out, &a)
+}
+
+// is reports whether a request means this attempt, which has started, by its number. 0 always means the last one.
+func (a attempt) is(number int) bool {
+	return number == 0 || number == a.number && a.checkStarted() == nil
 }
 
 // sourceOf returns what sends the log of a source.

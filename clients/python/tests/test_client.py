@@ -179,4 +179,6 @@ def test_every_method_has_a_rule_for_rest():
 
     for service in [kinds.SUBMISSIONS, *(kind.service for kind in (kinds.CLUSTER, kinds.JOB, kinds.SERVICE, kinds.CRON_JOB))]:
         for method in service.methods:
+            if method.client_streaming:
+                continue  # REST has no streams of requests
             assert method.GetOptions().Extensions[annotations_pb2.http].WhichOneof("pattern"), method.full_name

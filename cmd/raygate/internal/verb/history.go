@@ -62,35 +62,13 @@ The gateway needs a history store. "raygate logs" prints the logs.`,
 }
 
 func (h *historyCommand) run(ctx context.Context, s *session, args []string) error {
-	if err := h.output.Check(output.Table, output.Wide, output.JSON, output.YAML); err != nil {
+	req, about, err := h.request(s.namespace, args)
+	if err != nil {
 		return err
 	}
-	req := &raygatev2.ListHistoryRequest{Namespace: s.namespace, Filter: h.filter}
-	about := "history of namespace " + s.namespace
-	if len(args) > 0 {
-		refs, err := kind.ParseRefs(args)
-		if err != nil {
-			return err
-		}
-		if len(refs) != 1 {
-			return errors.New("name one type, or none for all")
-		}
-		req.Kind, req.Name = refs[0].Kind.Name, refs[0].Name
-		if about = refs[0].Kind.Plural; req.Name != "" {
-			about = refs[0].String()
-		}
-	}
 	whole := req.GetName() != "" && h.output.Full()
-	switch {
-	case !whole && (h.attempt != 0 || h.uid != ""):
-		return errors.New("--attempt and --uid choose a record that is printed as a whole: name the object, and use -o json or -o yaml")
-	case whole && (h.since != 0 || h.filter != ""):
-		return errors.New("a record that is printed as a whole needs no --since and --filter")
-	case h.since < 0 || h.max < 0:
-		return errors.New("--since and --limit must not be negative")
-	}
-	if h.since > 0 {
-		req.Since = timestamppb.New(time.Now().Add(-h.since))
+	if err := h.check(whole); err != nil {
+		return err
 	}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -111,6 +89,42 @@ func (h *historyCommand) run(ctx context.Context, s *session, args []string) err
 		return nil
 	}
 	return h.print(s, records)
+}
+
+// check refuses flags that have no meaning together. whole means that one record is printed as a whole.
+func (h *historyCommand) check(whole bool) error {
+	switch {
+	case !whole && (h.attempt != 0 || h.uid != ""):
+		return errors.New("--attempt and --uid choose a record that is printed as a whole: name the object, and use -o json or -o yaml")
+	case whole && (h.since != 0 || h.filter != ""):
+		return errors.New("a record that is printed as a whole needs no --since and --filter")
+	case h.since < 0 || h.max < 0:
+		return errors.New("--since and --limit must not be negative")
+	}
+	return h.output.Check(output.Table, output.Wide, output.JSON, output.YAML)
+}
+
+// request returns what to list for the arguments, and its name for messages.
+func (h *historyCommand) request(namespace string, args []string) (req *raygatev2.ListHistoryRequest, about string, err error) {
+	req = &raygatev2.ListHistoryRequest{Namespace: namespace, Filter: h.filter}
+	if h.since > 0 {
+		req.Since = timestamppb.New(time.Now().Add(-h.since))
+	}
+	if len(args) == 0 {
+		return req, "history of namespace " + namespace, nil
+	}
+	refs, err := kind.ParseRefs(args)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(refs) != 1 {
+		return nil, "", errors.New("name one type, or none for all")
+	}
+	req.Kind, req.Name = refs[0].Kind.Name, refs[0].Name
+	if req.GetName() == "" {
+		return req, refs[0].Kind.Plural, nil
+	}
+	return req, refs[0].String(), nil
 }
 
 // list requests pages until there are enough records.

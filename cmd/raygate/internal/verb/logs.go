@@ -58,24 +58,16 @@ was deleted, also that of an earlier attempt. "raygate history" lists the attemp
 }
 
 func (c *logsCommand) run(ctx context.Context, s *session, args []string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	o := raygate.LogOptions{Follow: c.follow, Source: c.source, Attempt: c.attempt, UID: c.uid}
-	past := c.attempt != 0 || c.uid != ""
-	switch {
-	case past && c.follow:
-		return errors.New("--follow goes through all attempts of a RayJob: leave out --attempt and --uid")
-	case past && c.cluster != "":
-		return errors.New("--attempt and --uid are of RayJobs: leave out --cluster")
-	case c.tail < -1:
-		return errors.New("--tail must not be negative")
-	case c.tail >= 0:
+	if c.tail >= 0 {
 		o.Tail = &c.tail
 	}
 	var err error
 	about := args[0]
 	if c.cluster != "" {
-		if c.source != "driver" {
-			return errors.New("what is submitted to a running cluster has no submitter: --source and --cluster exclude each other")
-		}
 		o.Source = ""
 		err = s.copyLog(s.client.Submissions(s.namespace, c.cluster).Logs(ctx, args[0], o))
 	} else {
@@ -91,6 +83,22 @@ func (c *logsCommand) run(ctx context.Context, s *session, args []string) error 
 		return nil
 	}
 	return err
+}
+
+// check refuses flags that have no meaning together.
+func (c *logsCommand) check() error {
+	past := c.attempt != 0 || c.uid != ""
+	switch {
+	case past && c.follow:
+		return errors.New("--follow goes through all attempts of a RayJob: leave out --attempt and --uid")
+	case past && c.cluster != "":
+		return errors.New("--attempt and --uid are of RayJobs: leave out --cluster")
+	case c.tail < -1:
+		return errors.New("--tail must not be negative")
+	case c.cluster != "" && c.source != "driver":
+		return errors.New("what is submitted to a running cluster has no submitter: --source and --cluster exclude each other")
+	}
+	return nil
 }
 
 // jobTarget reads NAME or TYPE/NAME of a RayJob.
