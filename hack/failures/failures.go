@@ -82,7 +82,9 @@ func dashboards(m Method) bool {
 }
 
 // past are the methods that read the history.
-func past(m Method) bool { return strings.HasSuffix(m.Name, "History") || m.is("GetJobLogs", "GetUsage") }
+func past(m Method) bool {
+	return strings.HasSuffix(m.Name, "History") || m.is("GetJobLogs", "GetUsage")
+}
 
 // All are the ways in which calls fail, by HTTP status.
 var All = []Failure{
