@@ -11,7 +11,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// What a cluster requested is shown once it is deleted.
+// The page shows what a cluster requested once it is deleted.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)

@@ -202,7 +202,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// FuzzFor tells random stories: whatever happens, a cluster is suspended as idle only if nothing ran and all was known for its time, the
+// FuzzFor plays random stories: whatever happens, a cluster is suspended as idle only if nothing ran and all was known for its time, the
 // warning came early enough, and nobody kept it. An undisturbed cluster is suspended in bounded time.
 func FuzzFor(f *testing.F) {
 	for seed := range uint64(60) {
