@@ -104,7 +104,7 @@ func (c *Cluster) fetchWorkingDir(uri, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // of the simulator
+	defer os.Remove(file.Name())
 	_, err = io.Copy(file, io.LimitReader(resp.Body, unpackLimit))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("fetching the working directory: %w", err)

@@ -145,9 +145,8 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	if err != nil {
 		return err
 	}
-	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
-	deleted := apierrors.IsNotFound(err) && s.past.store != nil && req.GetSource() != "submitter"
-	if err != nil && !deleted {
+	item, err := s.findForLogs(ctx, req)
+	if err != nil {
 		return err
 	}
 	if err := flowcontrol.Hold(ctx, logRoom); err != nil {
@@ -156,7 +155,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	out := &logSender{send: func(data []byte, next int64) error {
 		return stream.Send(&raygatev2.GetJobLogsResponse{Data: data, NextOffset: next})
 	}}
-	if deleted || k.UID != "" && k.UID != string(item.UID) {
+	if item == nil || k.UID != "" && k.UID != string(item.UID) {
 		return s.recordedLog(ctx, k, q, out, nil)
 	}
 	a := attemptOf(item)
@@ -165,6 +164,15 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	}
 	k.UID = string(item.UID)
 	return s.recordedLog(ctx, k, q, out, &a)
+}
+
+// findForLogs returns the RayJob; nil if it does not exist, but may have a record.
+func (s *jobServer) findForLogs(ctx context.Context, req *raygatev2.GetJobLogsRequest) (*store.Item, error) {
+	item, err := s.Find(ctx, req.GetNamespace(), req.GetName())
+	if apierrors.IsNotFound(err) && s.past.store != nil && req.GetSource() != "submitter" {
+		return nil, nil
+	}
+	return item, err
 }
 
 // is reports whether a request means this attempt, which has started, by its number. 0 always means the last one.
