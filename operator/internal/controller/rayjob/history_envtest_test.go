@@ -46,32 +46,29 @@ func TestStoreFails(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		store http.HandlerFunc // nil for a server that is away
-		lost  string           // part of the event; empty for none
+		limit time.Duration
+		lost  string // part of the event; empty for none
 	}{
-		"away":      {nil, "connection refused"},
-		"hangs":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "could not be recorded in time"},
-		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "AccessDenied") }, "403"},
+		"away":      {nil, 2 * time.Second, "could not be recorded in time"},
+		"hangs":     {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 2 * time.Second, "could not be recorded in time"},
+		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "AccessDenied") }, 10 * time.Second, "403"},
 		"full": {func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodHead {
 				w.WriteHeader(http.StatusNotFound)
 				return
 			}
 			refuse(w, http.StatusInsufficientStorage, "XMinioStorageFull")
-		}, "XMinioStorageFull"},
+		}, 10 * time.Second, "XMinioStorageFull"},
 		"slow": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			time.Sleep(300 * time.Millisecond)
 			if w.Header().Set("ETag", `"1"`); r.Method == http.MethodHead {
 				w.WriteHeader(http.StatusNotFound)
 			}
-		}, ""},
+		}, time.Minute, ""}, // so that a slow machine loses nothing
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limit := 2 * time.Second
-			if tc.lost == "" {
-				limit = time.Minute // so that a slow machine loses nothing
-			}
 			server := httptest.NewServer(tc.store)
 			if tc.store == nil {
 				server.Close()
@@ -81,7 +78,7 @@ func TestStoreFails(t *testing.T) {
 				server.Close()
 			})
 			w := newWorld(t)
-			w.startOperator(func(c *Config) { c.Archive, c.Limits.History = w.archiveTo(server.URL, limit), limit })
+			w.startOperator(func(c *Config) { c.Archive, c.Limits.History = w.archiveTo(server.URL, tc.limit), tc.limit })
 			w.Create(w.job("demo", inMode(rayv1.HTTPMode)))
 			j := w.runs("demo")
 			rc := w.clusterOf("demo")
