@@ -78,8 +78,11 @@ func nothing(Method) bool { return false }
 
 // dashboards are the methods that ask the dashboard of a cluster.
 func dashboards(m Method) bool {
-	return strings.Contains(m.Name, "Submission") || m.is("StopJob", "GetJobLogs")
+	return strings.Contains(m.Name, "Submission") || packages(m) || m.is("StopJob", "GetJobLogs")
 }
+
+// packages are the methods about packages of files.
+func packages(m Method) bool { return strings.HasSuffix(m.Name, "Package") }
 
 // past are the methods that read the history.
 func past(m Method) bool {
@@ -97,6 +100,8 @@ var All = []Failure{
 	{Code: codes.InvalidArgument, Reason: "EXPIRED", When: "Kubernetes says that a version is too old", of: lists},
 	{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", When: "the body ended early", of: body, restOnly: true},
 	{Code: codes.InvalidArgument, Reason: "BAD_PATH", When: "the path cannot be read", restOnly: true, of: nothing},
+	{Code: codes.InvalidArgument, Reason: "WRONG_SIZE", When: "the package has more or fewer bytes than announced", of: verbs("UploadPackage")},
+	{Code: codes.InvalidArgument, Reason: "WRONG_SUM", When: "the package has another SHA-256 sum than its name", of: verbs("UploadPackage")},
 	{Code: codes.FailedPrecondition, Reason: "WRONG_STATE", When: "the object is in a state in which this makes no sense, such as to suspend a job that has ended", of: verbs("Suspend", "Resume", "Scale")},
 	{Code: codes.FailedPrecondition, Reason: "WILL_NOT_HAPPEN", When: "the object cannot get into the state any more", of: verbs("Wait")},
 	{Code: codes.FailedPrecondition, Reason: "NAMESPACE_TERMINATING", When: "the namespace is being deleted", of: verbs("Create", "Apply")},
@@ -116,6 +121,7 @@ var All = []Failure{
 	{Code: codes.FailedPrecondition, Reason: "DELETING", When: "the object is being deleted", of: verbs("Trigger")},
 	{Code: codes.FailedPrecondition, Reason: "NO_LOGIN", When: "somebody logs in to the console of a gateway that takes no tokens, or opens a page of a dashboard without one", restOnly: true, of: nothing},
 	{Code: codes.FailedPrecondition, Reason: "NO_HISTORY", When: "the gateway has no history store", of: past},
+	{Code: codes.FailedPrecondition, Reason: "NO_PACKAGE_STORE", When: "the gateway keeps no packages for clusters that do not exist yet", of: packages},
 	{Code: codes.Unauthenticated, Reason: "UNAUTHENTICATED", When: "the call has no credentials, or bad ones; answered before the body is read"},
 	{Code: codes.Unauthenticated, Reason: "SESSION_ENDED", When: "the session of the console has ended at the identity provider, or has expired", restOnly: true, of: nothing},
 	{Code: codes.Unauthenticated, Reason: "LOGIN_REFUSED", When: "the identity provider refuses a login to the console, or its token is not accepted", restOnly: true, of: nothing},
@@ -124,6 +130,7 @@ var All = []Failure{
 	{Code: codes.PermissionDenied, Reason: "FOREIGN_ORIGIN", When: "a page of another site called a gateway without authentication, or with what a browser sends along by itself", restOnly: true, of: nothing},
 	{Code: codes.NotFound, Reason: "NOT_FOUND", When: "there is no such object", of: named},
 	{Code: codes.NotFound, Reason: "SUBMISSION_NOT_FOUND", When: "the cluster has no record of the job", of: dashboards},
+	{Code: codes.NotFound, Reason: "PACKAGE_NOT_FOUND", When: "there is no such package", of: verbs("GetPackage")},
 	{Code: codes.NotFound, Reason: "NAMESPACE_NOT_FOUND", When: "there is no such namespace", of: verbs("Create", "Apply")},
 	{Code: codes.NotFound, Reason: "NAMESPACE_NOT_SERVED", When: "the gateway serves other namespaces only"},
 	{Code: codes.NotFound, Reason: "PATH_NOT_FOUND", When: "there is nothing at the path", restOnly: true, of: nothing},
@@ -140,6 +147,7 @@ var All = []Failure{
 	{Code: codes.ResourceExhausted, Reason: "TOO_MANY_BYTES", When: "as many bytes are held for the caller as for one may be: those of requests, of what dashboards answer, and of answers until they are taken", Retry: true},
 	{Code: codes.ResourceExhausted, Reason: "OVERLOADED", When: "the gateway has as many calls or bytes in flight as it may", Retry: true},
 	{Code: codes.ResourceExhausted, Reason: "QUOTA_EXCEEDED", When: "a ResourceQuota of the namespace is used up", of: mutates},
+	{Code: codes.ResourceExhausted, Reason: "PACKAGES_FULL", When: "the packages of the namespace have as many bytes as they may", of: verbs("UploadPackage")},
 	{Code: codes.ResourceExhausted, Reason: "SLOW_CLIENT", When: "the client takes messages more slowly than objects change: resume with the last resume_token", of: verbs("Watch")},
 	{Code: codes.Canceled, Reason: "CANCELLED", When: "the client went away", of: nothing},
 	{Code: codes.Internal, Reason: "INTERNAL", When: "a fault of the gateway; the request id leads to it in the log"},
