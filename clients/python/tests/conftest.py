@@ -1,7 +1,10 @@
 """A gateway that runs: $RAYGATE_GRPC and $RAYGATE_URL, in the namespace $RAYGATE_NAMESPACE. test/e2e starts one, with simulated Ray behind it, and runs
 this; test/realray runs it with real Ray, of the image $RAYGATE_IMAGE."""
 
+import http.server
+import json
 import os
+import threading
 import uuid
 
 import pytest
@@ -52,3 +55,40 @@ def head(**more):
         "ports": [{"name": "gcs", "containerPort": 6379}, {"name": "dashboard", "containerPort": 8265}, {"name": "client", "containerPort": 10001}],
     }
     return {"headGroupSpec": {"template": {"spec": {"terminationGracePeriodSeconds": 3, "containers": [container]}}}, **more}
+
+
+class Gateway(http.server.BaseHTTPRequestHandler):
+    """Answers what a test has planned."""
+
+    def do(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        is_json = self.headers.get("Content-Type") == "application/json"
+        self.server.seen.append((self.command, self.path, dict(self.headers), json.loads(body) if is_json else body or None))
+        status, answer, *more = self.server.plan.pop(0)
+        warned = more.pop() if more and isinstance(more[-1], list) else []
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data) + sum(more)))  # with more it breaks off
+        for each in warned:
+            self.send_header("Warning", each)
+        self.end_headers()
+        self.wfile.write(data)
+        self.close_connection = bool(more)
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def gateway(monkeypatch):
+    monkeypatch.delenv("RAYGATE_NAMESPACE", raising=False)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        server.seen, server.plan = [], []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        server.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield server
+        server.shutdown()
+        thread.join()

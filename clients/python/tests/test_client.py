@@ -107,7 +107,14 @@ def test_cron_jobs_and_services(client, name):
     assert [each for each in client.services.list() if each.name == name] == []
 
 
-def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, capsys):
+@pytest.fixture
+def folder(tmp_path, name):
+    for path, text in (("main.sh", f"# {name}\necho in the folder\n"), (".rayignore", "secret\n"), ("secret", "secret text\n")):
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, folder, capsys):
     lines, states = [], []
     with client.clusters.temporary({"metadata": {"name": name}, "spec": head()}, progress=states.append) as cluster:
         assert cluster.state == "ready" and states[-1].endswith("ready")
@@ -122,6 +129,11 @@ def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, caps
         log = "".join(client.submissions.logs(name, done.id))
         assert printed(log) == "one\ngrüß\n"
         assert "".join(client.submissions.logs(name, done.id, tail_lines=1)) == log.splitlines(keepends=True)[-1]
+        lines.clear()
+        client.jobs.run("cat secret; sh main.sh", cluster=name, working_dir=folder, progress=states.append, logs=lines.append)
+        assert client.submissions.ended(name, client.submissions.create(name, "sh main.sh", working_dir=folder).id).status == "SUCCEEDED"
+        assert printed("".join(lines)).endswith("in the folder\n") and "secret text" not in "".join(lines)
+        assert any(state.startswith("uploaded 2 files of ") for state in states)
     client.clusters.wait(name, "deleted")
     with pytest.raises(raygate.NotFoundError):
         client.clusters.get(name)
@@ -132,6 +144,17 @@ def test_program_with_a_cluster_of_its_own(client, name):
     job = client.jobs.run("echo alone", cluster=head(rayVersion=RAY_VERSION), name=name, progress=False, logs=lines.append)
     assert job.state == "Complete" and "alone\n" in printed("".join(lines))
     client.jobs.delete(name)
+
+
+def test_folder_with_a_cluster_of_its_own(name, folder):
+    lines, states = [], []
+    with raygate.Client(**addresses("grpc")) as client:
+        for _ in range(2):
+            client.jobs.run("sh main.sh", cluster=head(rayVersion=RAY_VERSION), name=name, working_dir=folder, progress=states.append, logs=lines.append)
+            client.jobs.delete(name)
+            client.jobs.wait(name, "deleted")
+    assert printed("".join(lines)).endswith("in the folder\n")
+    assert [state.partition(" of ")[0] for state in states if " of " in state] == ["uploading 2 files", "uploaded 2 files", "not sent again: 2 files"]
 
 
 def test_job_that_fails_says_why(client, name):

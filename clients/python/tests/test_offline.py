@@ -3,12 +3,10 @@
 import asyncio
 import base64
 import concurrent.futures
-import http.server
 import json
 import os
 import stat
 import sys
-import threading
 import types
 
 import grpc
@@ -135,42 +133,6 @@ def test_token_does_not_travel_in_the_clear():
     with pytest.raises(raygate.RaygateError, match="in the clear"):
         raygate.Client(grpc="http://gateway", token="t")
     raygate.Client(grpc="http://gateway", token="t", allow_plaintext_token=True)
-
-
-class Gateway(http.server.BaseHTTPRequestHandler):
-    """Answers what a test has planned."""
-
-    def do(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        self.server.seen.append((self.command, self.path, dict(self.headers), json.loads(body) if body else None))
-        status, answer, *more = self.server.plan.pop(0)
-        warned = more.pop() if more and isinstance(more[-1], list) else []
-        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(data) + sum(more)))  # with more it breaks off
-        for each in warned:
-            self.send_header("Warning", each)
-        self.end_headers()
-        self.wfile.write(data)
-        self.close_connection = bool(more)
-
-    do_GET = do_POST = do_DELETE = do_PATCH = do
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def gateway(monkeypatch):
-    monkeypatch.delenv("RAYGATE_NAMESPACE", raising=False)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
-        server.seen, server.plan = [], []
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        server.url = f"http://127.0.0.1:{server.server_address[1]}"
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 AWAY = (503, {"code": 14, "message": "away", "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.010s"}]})

@@ -46,6 +46,12 @@ def encode(method: Method, request: Message) -> Request:
     return Request(verb, path, tuple((name, _text(value)) for name, value in fields.items()), body)
 
 
+def package_path(namespace: str, cluster: str, name: str) -> str:
+    """Return where Ray's dashboard takes a package of files."""
+    where = "/".join(quote(part, safe="") for part in ("namespaces", namespace, "clusters", cluster))
+    return f"/apis/v2/{where}/dashboard/api/packages/gcs/{quote(name, safe='')}"
+
+
 def decode(method: Method, body: bytes) -> Message:
     """Return the answer of a call. Members of a newer gateway are skipped."""
     rule = method.descriptor.GetOptions().Extensions[annotations_pb2.http]

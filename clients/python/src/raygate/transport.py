@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import ssl
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import grpc
+from google.protobuf.message import Message
 
 from raygate.config import Config, Endpoint
+from raygate.kinds import Method
 
 _MAX_ANSWER = 64 << 20
 
@@ -42,6 +46,27 @@ class Settings:
             return None
         certificate, key = self.config.certificate or (None, None)
         return grpc.ssl_channel_credentials(self.config.authorities, key, certificate)
+
+
+def blocking_channel(settings: Settings) -> grpc.Channel:
+    """Return a channel, which connects when it is used."""
+    credentials = settings.channel_credentials()
+    if credentials is None:
+        return grpc.insecure_channel(settings.target, options=settings.options)
+    return grpc.secure_channel(settings.target, credentials, options=settings.options)
+
+
+@contextlib.contextmanager
+def upload(settings: Settings, method: Method, requests: Iterator[Message], metadata: list[tuple[str, str]]) -> Iterator[grpc.Future[Message]]:
+    """Make a call with many requests, which is cancelled at the end of the block. It has a connection of its own, as grpc.aio loses the answer of a gateway
+    that refuses the rest."""
+    with blocking_channel(settings) as channel:
+        start = channel.stream_unary(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
+        call = start.future(requests, metadata=tuple(metadata))
+        try:
+            yield call
+        finally:
+            call.cancel()
 
 
 def ssl_context(config: Config) -> ssl.SSLContext:

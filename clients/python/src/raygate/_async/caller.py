@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Optional
 
 import grpc
@@ -53,6 +53,11 @@ class AsyncCaller:
         transport = await self._transport()
         async for part in transport.stream(method, request, await self._headers(str(uuid.uuid4()))):
             yield part
+
+    async def upload(self, method: Method, first: Message, parts: Iterator[bytes]) -> Any:
+        """Make a call with many requests, once and without a limit of time. The first request has all fields, the others have one part each."""
+        transport = await self._transport()
+        return await transport.upload(method, first, parts, await self._headers(str(uuid.uuid4())))
 
     async def pause(self, error: ApiError, planned: float) -> bool:
         """Wait before a stream that broke off is gone on with. False when that is of no use."""

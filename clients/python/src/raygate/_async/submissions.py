@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from raygate import documents
 from raygate._async import io
 from raygate._async.caller import AsyncCaller
 from raygate._async.logs import log
+from raygate._async.packages import runtime_env_with
 from raygate.errors import AlreadyExistsError
 from raygate.kinds import SUBMISSIONS, method
 from raygate.objects import Submission, SubmissionList
@@ -23,10 +25,20 @@ class AsyncSubmissions:
         self._caller = caller
 
     async def create(
-        self, cluster: str, entrypoint: str, *, namespace: str | None = None, submission_id: str = "", runtime_env: Mapping[str, Any] | None = None, **more: Any
+        self,
+        cluster: str,
+        entrypoint: str,
+        *,
+        namespace: str | None = None,
+        submission_id: str = "",
+        runtime_env: Mapping[str, Any] | None = None,
+        working_dir: str | os.PathLike[str] = "",
+        **more: Any,
     ) -> Submission:
         """Submit a job; more are other fields of Submission, such as metadata and entrypoint_num_cpus. It gets an id when none is given, so that it is
-        submitted once however often it has to be tried."""
+        submitted once however often it has to be tried. working_dir is a URI or a local folder, which is uploaded without what .gitignore and .rayignore
+        name, unless the cluster has the same files."""
+        runtime_env = await runtime_env_with(self._caller, working_dir, runtime_env, self._about(cluster, namespace))
         job = submission_pb2.Submission(submission_id=submission_id or "raysubmit_" + uuid.uuid4().hex[:16], entrypoint=entrypoint, **more)
         if runtime_env is not None:
             job.runtime_env.CopyFrom(documents.struct(runtime_env))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Protocol
 
 import grpc
@@ -13,9 +14,9 @@ from google.protobuf.message import Message
 from raygate import gateway_warnings, rest
 from raygate._async import io
 from raygate.config import Config, Endpoint
-from raygate.errors import Details, details, http_details, raised, unreachable
+from raygate.errors import Details, RaygateError, details, http_details, raised, unreachable
 from raygate.kinds import Method
-from raygate.transport import Settings, ssl_context
+from raygate.transport import Settings, ssl_context, upload
 
 
 class AsyncTransport(Protocol):
@@ -29,6 +30,10 @@ class AsyncTransport(Protocol):
         """Make a call with many answers."""
         ...
 
+    async def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
+        """Make a call with many requests: the first has all fields, the others have one part each."""
+        ...
+
     async def aclose(self) -> None:
         """End all calls."""
         ...
@@ -38,7 +43,8 @@ class AsyncGRPC:
     """Calls by gRPC."""
 
     def __init__(self, config: Config, endpoint: Endpoint) -> None:
-        self.channel: Any = io.channel(Settings(config, endpoint))
+        self._settings = Settings(config, endpoint)
+        self.channel: Any = io.channel(self._settings)
 
     async def unary(self, method: Method, request: Message, headers: dict[str, str], timeout: float) -> Message:
         call = self.channel.unary_unary(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
@@ -59,6 +65,14 @@ class AsyncGRPC:
             raise raised(details(error)) from error
         finally:
             call.cancel()
+
+    async def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
+        requests = itertools.chain((first,), (method.request(**{"data": part}) for part in parts))
+        with upload(self._settings, method, requests, list(headers.items())) as call:
+            try:
+                return await io.run(call.result)
+            except grpc.RpcError as error:
+                raise raised(details(error)) from error
 
     async def aclose(self) -> None:
         await self.channel.close()
@@ -106,6 +120,26 @@ class AsyncREST:
             raise raised(unreachable(f"the stream broke off: {error}")) from error
         finally:
             await response.aclose()
+
+    async def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
+        """Send the package of a cluster to the path of Ray's dashboard."""
+        if not first.cluster:
+            raise RaygateError("files for a cluster of the job's own are uploaded by gRPC only, but the client uses REST: use grpc=, or $RAYGATE_SERVER")
+
+        async def content() -> AsyncIterator[bytes]:
+            while data := await io.run(lambda: next(parts, b"")):
+                yield data
+
+        path = rest.package_path(first.namespace, first.cluster, first.package_name)
+        headers = {**headers, "Content-Type": "application/octet-stream", "Content-Length": str(first.size)}
+        limit = httpx.Timeout(self._SILENCE, connect=self._CONNECT)
+        try:
+            response = await self._client.put(path, content=content(), headers=headers, timeout=limit)
+        except httpx.TransportError as error:
+            raise raised(unreachable(f"calling the gateway at {self._client.base_url}: {error}")) from error
+        if response.is_error:
+            raise raised(http_details(response.status_code, response.content))
+        return method.response(**{"uri": f"gcs://{first.package_name}"})
 
     async def _parts(self, method: Method, response: httpx.Response) -> AsyncIterator[Message]:
         async for line in response.aiter_lines():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Iterator
 from typing import Any, Optional
 
 import grpc
@@ -54,6 +54,11 @@ class Caller:
         transport = self._transport()
         for part in transport.stream(method, request, self._headers(str(uuid.uuid4()))):
             yield part
+
+    def upload(self, method: Method, first: Message, parts: Iterator[bytes]) -> Any:
+        """Make a call with many requests, once and without a limit of time. The first request has all fields, the others have one part each."""
+        transport = self._transport()
+        return transport.upload(method, first, parts, self._headers(str(uuid.uuid4())))
 
     def pause(self, error: ApiError, planned: float) -> bool:
         """Wait before a stream that broke off is gone on with. False when that is of no use."""

@@ -11,7 +11,7 @@ import grpc
 import httpx
 from google.protobuf.message import Message
 
-from raygate.transport import Settings
+from raygate.transport import blocking_channel
 
 T = TypeVar("T")
 Metadata = tuple[tuple[str, Union[str, bytes]], ...]
@@ -19,6 +19,7 @@ Metadata = tuple[tuple[str, Union[str, bytes]], ...]
 Lock = threading.Lock
 HTTPClient = httpx.Client
 Channel = grpc.Channel
+channel = blocking_channel
 
 
 def sleep(seconds: float) -> None:
@@ -29,14 +30,6 @@ def sleep(seconds: float) -> None:
 def run(blocking: Callable[[], T]) -> T:
     """Run what blocks."""
     return blocking()
-
-
-def channel(settings: Settings) -> Channel:
-    """Return a channel, which connects when it is used."""
-    credentials = settings.channel_credentials()
-    if credentials is None:
-        return grpc.insecure_channel(settings.target, options=settings.options)
-    return grpc.secure_channel(settings.target, credentials, options=settings.options)
 
 
 def unary(call: Any, request: Message, metadata: list[tuple[str, str]], timeout: float) -> tuple[Message, Metadata]:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+import uuid
 from collections.abc import Iterator, Callable, Mapping
 from typing import Any, Union
 
@@ -14,6 +16,7 @@ from raygate._sync import io
 from raygate._sync.caller import Caller
 from raygate._sync.clusters import Clusters
 from raygate._sync.logs import log
+from raygate._sync.packages import runtime_env_with
 from raygate._sync.resources import Resources
 from raygate._sync.submissions import Submissions
 from raygate.errors import ApiError, NotReadyError
@@ -21,6 +24,7 @@ from raygate.kinds import JOB
 from raygate.objects import Diagnosis, JobFailedError, Object, Submission
 from raygate.progress import Display, Progress
 from raygate.v2 import job_pb2
+from raygate.workdir import is_folder
 
 LogTarget = Union[bool, Callable[[str], Any]]
 """True writes a log to standard output, False leaves it out, and a function gets each part."""
@@ -56,6 +60,7 @@ class Jobs(Resources[job_pb2.RayJob]):
         cluster: str | Mapping[str, Any],
         namespace: str | None = None,
         runtime_env: Mapping[str, Any] | None = None,
+        working_dir: str | os.PathLike[str] = "",
         name: str = "",
         queue: str = "",
         priority_class: str = "",
@@ -65,7 +70,8 @@ class Jobs(Resources[job_pb2.RayJob]):
     ) -> Submission | Object[job_pb2.RayJob]:
         """Run a command to its end: on a running cluster when `cluster` is a name; else as a RayJob with a cluster of its own, of which `cluster` is the
         spec, and which ends with the job. name is that of the RayJob, or the submission id. queue and priority_class name a LocalQueue and a
-        WorkloadPriorityClass of Kueue. They and labels are for a RayJob only; ValueError says so otherwise.
+        WorkloadPriorityClass of Kueue. They and labels are for a RayJob only; ValueError says so otherwise. working_dir is a URI or a local folder, which is
+        uploaded without what .gitignore and .rayignore name, unless the same files are there already.
 
         Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded. When the wait is interrupted,
         by Ctrl-C or as a task that is cancelled, the job goes on, and the progress says how to stop it.
@@ -77,9 +83,13 @@ class Jobs(Resources[job_pb2.RayJob]):
             all_labels["kueue.x-k8s.io/priority-class"] = priority_class
         if isinstance(cluster, str) and all_labels:
             raise ValueError(f"queue, priority_class and labels need a cluster of the job's own, but {cluster!r} runs already; give its spec as cluster")
+        if not isinstance(cluster, str) and not name and is_folder(working_dir):
+            name = "run-" + uuid.uuid4().hex[:8]  # the URL of the files is for a job of this name
+        about = {"namespace": self._namespace(namespace), **({"cluster": cluster} if isinstance(cluster, str) else {"job_name": name})}
         metadata = {"labels": all_labels, **({"name": name} if name else {"generateName": "run-"})}
         display = Display(progress)
         try:
+            runtime_env = runtime_env_with(self._caller, working_dir, runtime_env, about, display.show)
             if isinstance(cluster, str):
                 return self._on_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
             return self._with_cluster(display, entrypoint, cluster, namespace, runtime_env, metadata, logs)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from raygate import documents
 from raygate._sync import io
 from raygate._sync.caller import Caller
 from raygate._sync.logs import log
+from raygate._sync.packages import runtime_env_with
 from raygate.errors import AlreadyExistsError
 from raygate.kinds import SUBMISSIONS, method
 from raygate.objects import Submission, SubmissionList
@@ -24,10 +26,20 @@ class Submissions:
         self._caller = caller
 
     def create(
-        self, cluster: str, entrypoint: str, *, namespace: str | None = None, submission_id: str = "", runtime_env: Mapping[str, Any] | None = None, **more: Any
+        self,
+        cluster: str,
+        entrypoint: str,
+        *,
+        namespace: str | None = None,
+        submission_id: str = "",
+        runtime_env: Mapping[str, Any] | None = None,
+        working_dir: str | os.PathLike[str] = "",
+        **more: Any,
     ) -> Submission:
         """Submit a job; more are other fields of Submission, such as metadata and entrypoint_num_cpus. It gets an id when none is given, so that it is
-        submitted once however often it has to be tried."""
+        submitted once however often it has to be tried. working_dir is a URI or a local folder, which is uploaded without what .gitignore and .rayignore
+        name, unless the cluster has the same files."""
+        runtime_env = runtime_env_with(self._caller, working_dir, runtime_env, self._about(cluster, namespace))
         job = submission_pb2.Submission(submission_id=submission_id or "raysubmit_" + uuid.uuid4().hex[:16], entrypoint=entrypoint, **more)
         if runtime_env is not None:
             job.runtime_env.CopyFrom(documents.struct(runtime_env))

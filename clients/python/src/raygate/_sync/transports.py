@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Iterator
 from typing import Any, Protocol
 
 import grpc
@@ -14,9 +15,9 @@ from google.protobuf.message import Message
 from raygate import gateway_warnings, rest
 from raygate._sync import io
 from raygate.config import Config, Endpoint
-from raygate.errors import Details, details, http_details, raised, unreachable
+from raygate.errors import Details, RaygateError, details, http_details, raised, unreachable
 from raygate.kinds import Method
-from raygate.transport import Settings, ssl_context
+from raygate.transport import Settings, ssl_context, upload
 
 
 class Transport(Protocol):
@@ -30,6 +31,10 @@ class Transport(Protocol):
         """Make a call with many answers."""
         ...
 
+    def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
+        """Make a call with many requests: the first has all fields, the others have one part each."""
+        ...
+
     def close(self) -> None:
         """End all calls."""
         ...
@@ -39,7 +44,8 @@ class GRPC:
     """Calls by gRPC."""
 
     def __init__(self, config: Config, endpoint: Endpoint) -> None:
-        self.channel: Any = io.channel(Settings(config, endpoint))
+        self._settings = Settings(config, endpoint)
+        self.channel: Any = io.channel(self._settings)
 
     def unary(self, method: Method, request: Message, headers: dict[str, str], timeout: float) -> Message:
         call = self.channel.unary_unary(method.path, request_serializer=method.request.SerializeToString, response_deserializer=method.response.FromString)
@@ -60,6 +66,14 @@ class GRPC:
             raise raised(details(error)) from error
         finally:
             call.cancel()
+
+    def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
+        requests = itertools.chain((first,), (method.request(**{"data": part}) for part in parts))
+        with upload(self._settings, method, requests, list(headers.items())) as call:
+            try:
+                return io.run(call.result)
+            except grpc.RpcError as error:
+                raise raised(details(error)) from error
 
     def close(self) -> None:
         self.channel.close()
@@ -107,6 +121,26 @@ class REST:
             raise raised(unreachable(f"the stream broke off: {error}")) from error
         finally:
             response.close()
+
+    def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
+        """Send the package of a cluster to the path of Ray's dashboard."""
+        if not first.cluster:
+            raise RaygateError("files for a cluster of the job's own are uploaded by gRPC only, but the client uses REST: use grpc=, or $RAYGATE_SERVER")
+
+        def content() -> Iterator[bytes]:
+            while data := io.run(lambda: next(parts, b"")):
+                yield data
+
+        path = rest.package_path(first.namespace, first.cluster, first.package_name)
+        headers = {**headers, "Content-Type": "application/octet-stream", "Content-Length": str(first.size)}
+        limit = httpx.Timeout(self._SILENCE, connect=self._CONNECT)
+        try:
+            response = self._client.put(path, content=content(), headers=headers, timeout=limit)
+        except httpx.TransportError as error:
+            raise raised(unreachable(f"calling the gateway at {self._client.base_url}: {error}")) from error
+        if response.is_error:
+            raise raised(http_details(response.status_code, response.content))
+        return method.response(**{"uri": f"gcs://{first.package_name}"})
 
     def _parts(self, method: Method, response: httpx.Response) -> Iterator[Message]:
         for line in response.iter_lines():
