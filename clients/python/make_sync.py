@@ -12,7 +12,7 @@ HEADER = "# Made of _async/{name} by make_sync.py. DO NOT EDIT.\n"
 NAMES = {
     name: name.removeprefix("Async")
     for name in (
-        "AsyncCaller AsyncClient AsyncClusters AsyncCronJobs AsyncEvent AsyncGRPC AsyncIterator AsyncJobs AsyncResources AsyncREST AsyncServices AsyncSubmissions"
+        "AsyncCaller AsyncClient AsyncClusters AsyncCronJobs AsyncEvent AsyncGRPC AsyncHistory AsyncIterator AsyncJobs AsyncResources AsyncREST AsyncServices AsyncSubmissions"
         " AsyncTransport"
     ).split()
 }

@@ -188,6 +188,13 @@ def test_asynchronous(transport, name):
     asyncio.run(asyncio.wait_for(life(), LIMIT))
 
 
+def test_history_needs_a_store(client):
+    for call in (client.history.list, lambda: client.history.get("RayJob", "demo"), client.usage):
+        with pytest.raises(raygate.NotReadyError) as failed:
+            call()
+        assert failed.value.reason == "NO_HISTORY"
+
+
 def test_rest_is_used_where_grpc_does_not_get_through():
     with raygate.Client(grpc="127.0.0.1:1", rest=os.environ["RAYGATE_URL"], connect_timeout=0.5) as client:
         client.clusters.list()
@@ -200,7 +207,7 @@ def test_rest_is_used_where_grpc_does_not_get_through():
 def test_every_method_has_a_rule_for_rest():
     from google.api import annotations_pb2
 
-    for service in [kinds.SUBMISSIONS, *(kind.service for kind in (kinds.CLUSTER, kinds.JOB, kinds.SERVICE, kinds.CRON_JOB))]:
+    for service in [kinds.SUBMISSIONS, kinds.HISTORY, *(kind.service for kind in (kinds.CLUSTER, kinds.JOB, kinds.SERVICE, kinds.CRON_JOB))]:
         for method in service.methods:
             if method.client_streaming:
                 continue  # REST has no streams of requests

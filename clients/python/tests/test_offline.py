@@ -3,11 +3,13 @@
 import asyncio
 import base64
 import concurrent.futures
+import datetime
 import json
 import os
 import stat
 import sys
 import types
+import urllib.parse
 
 import grpc
 import pytest
@@ -18,7 +20,7 @@ from raygate.errors import Details, http_details
 from raygate.kinds import CLUSTER, JOB, SUBMISSIONS, method
 from raygate.objects import Diagnosis, Object
 from raygate.progress import Display
-from raygate.v2 import cluster_service_pb2, cluster_service_pb2_grpc, diagnosis_pb2, event_pb2, submission_pb2
+from raygate.v2 import cluster_service_pb2, cluster_service_pb2_grpc, diagnosis_pb2, event_pb2, history_pb2, history_service_pb2, submission_pb2
 
 
 def write(path, content):
@@ -239,6 +241,7 @@ def test_tables_are_escaped():
     submission = raygate.Submission(submission_pb2.Submission(submission_id="a", entrypoint=evil))
     shown = [Object(cluster), raygate.Objects([Object(cluster)]), Diagnosis([finding]), submission, raygate.SubmissionList([submission])]
     shown.append(raygate.KubernetesEvents([event_pb2.Event(message=evil)]))
+    shown += [raygate.HistoryRecord(history_pb2.HistoryRecord(message=evil)), raygate.Usage(history_service_pb2.GetUsageResponse(items=[{"owner": evil}]))]
     for html in [each._repr_html_() for each in shown] + [display.table([evil], [[evil]]), display.table([], [], evil)]:
         assert "<script" not in html and "&lt;script&gt;" in html
 
@@ -252,6 +255,29 @@ def test_table_of_cron_jobs():
     spec = {"schedule": "0 2 * * *"}
     assert "0 2 * * *, next 2026-01-02T02:00:00Z<" in display.object_table([{"spec": spec, "status": {"nextScheduleTime": "2026-01-02T02:00:00Z"}}])
     assert "0 2 * * *, suspended<" in display.object_table([{"spec": {**spec, "suspend": True}}])
+
+
+def test_history(gateway):
+    record = {"kind": "RayJob", "namespace": "default", "name": "demo", "attempt": 2, "result": "FAILED", "endTime": "2026-11-02T00:00:00Z"}
+    gateway.plan = [(200, {"records": [record], "nextPageToken": "two"}), (200, {"records": [{**record, "attempt": 1}]})]
+    gateway.plan += [(200, {"record": record, "object": {"spec": {"backoffLimit": 1}}, "pods": [{"metadata": {"name": "head"}}]}), (200, b"log")]
+    gateway.plan += [(200, {"month": "2026-11", "items": [{"queue": "a", "clusters": 1, "cpuSeconds": 7200}]})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        found = client.history.list(kind="RayJob", since=datetime.datetime(2026, 11, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=2))))
+        assert repr(found) == "[<HistoryRecord RayJob default/demo attempt 2 FAILED>, <HistoryRecord RayJob default/demo attempt 1 FAILED>]"
+        assert "2026-11-02T00:00:00Z" in found._repr_html_()
+        kept = client.history.get("RayJob", "demo", attempt=2, uid="u")
+        assert kept.message.result == "FAILED" and repr(kept.to_dict()["object"]["spec"]["backoffLimit"]) == "1"
+        assert "".join(client.jobs.logs("demo", attempt=2, uid="u")) == "log"
+        (used,) = usage = client.usage("2026-11", "queue,owner", namespace="team")
+        assert (usage.month, used.queue, used.cpu_seconds) == ("2026-11", "a", 7200) and ">2.0<" in usage._repr_html_()
+    assert [urllib.parse.unquote(path.removeprefix("/apis/v2/namespaces/")) for _, path, _, _ in gateway.seen] == [
+        "default/history?kind=RayJob&since=2026-11-01T00:00:00Z&pageSize=500",
+        "default/history?kind=RayJob&since=2026-11-01T00:00:00Z&pageSize=500&pageToken=two",
+        "default/history/RayJob/demo?attempt=2&uid=u",
+        "default/jobs/demo/logs?attempt=2&uid=u",
+        "team/usage?month=2026-11&groupBy=queue,owner",
+    ]
 
 
 def test_errors_say_each_problem_once():

@@ -21,7 +21,20 @@ from raygate.errors import (
 )
 from raygate.gateway_warnings import GatewayWarning
 from raygate.logins import login, logout
-from raygate.objects import Diagnosis, JobFailedError, KubernetesEvents, NotReadyInTimeError, Object, Objects, Submission, SubmissionList
+from raygate.objects import (
+    Diagnosis,
+    HistoryDetails,
+    HistoryRecord,
+    HistoryRecords,
+    JobFailedError,
+    KubernetesEvents,
+    NotReadyInTimeError,
+    Object,
+    Objects,
+    Submission,
+    SubmissionList,
+    Usage,
+)
 
 __all__ = [
     "AlreadyExistsError",
@@ -36,6 +49,9 @@ __all__ = [
     "Event",
     "ForbiddenError",
     "GatewayWarning",
+    "HistoryDetails",
+    "HistoryRecord",
+    "HistoryRecords",
     "InvalidError",
     "JobFailedError",
     "KubernetesEvents",
@@ -49,6 +65,7 @@ __all__ = [
     "SubmissionList",
     "UnauthenticatedError",
     "UnavailableError",
+    "Usage",
     "Violation",
     "from_environment",
     "from_kubeconfig",

@@ -14,6 +14,7 @@ from raygate.v2 import (
     cluster_service_pb2,
     cronjob_pb2,
     cronjob_service_pb2,
+    history_service_pb2,
     job_pb2,
     job_service_pb2,
     serve_pb2,
@@ -74,3 +75,4 @@ JOB = Kind(job_pb2.RayJob, "RayJob", "Job", "job", _service(job_service_pb2))
 SERVICE = Kind(serve_pb2.RayService, "RayService", "Service", "service", _service(serve_service_pb2))
 CRON_JOB = Kind(cronjob_pb2.RayCronJob, "RayCronJob", "CronJob", "cron_job", _service(cronjob_service_pb2))
 SUBMISSIONS = _service(submission_service_pb2)
+HISTORY = _service(history_service_pb2)

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from raygate import documents, display
 from raygate.errors import RaygateError
-from raygate.v2 import diagnosis_pb2, event_pb2, submission_pb2
+from raygate.v2 import diagnosis_pb2, event_pb2, history_pb2, history_service_pb2, submission_pb2
 
 M = TypeVar("M", bound=Message)
 
@@ -115,6 +115,57 @@ class SubmissionList(list[Submission]):
     def _repr_html_(self) -> str:
         rows = [[each.id, each.status, each.message.entrypoint, each.message.message] for each in self]
         return display.table(["id", "status", "entrypoint", "message"], rows, "no submissions")
+
+
+class HistoryRecord:
+    """What is kept in short of an attempt of a RayJob that has ended, or of a deleted RayCluster or RayService."""
+
+    def __init__(self, message: history_pb2.HistoryRecord) -> None:
+        self.message = message
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it with the names that REST has."""
+        return documents.to_dict(self.message)
+
+    def __repr__(self) -> str:
+        about = self.message
+        return f"<HistoryRecord {about.kind} {about.namespace}/{about.name}{f' attempt {about.attempt}' if about.attempt else ''} {about.result}>"
+
+    def _repr_html_(self) -> str:
+        return HistoryRecords([self])._repr_html_()
+
+
+class HistoryRecords(list[HistoryRecord]):
+    """Records of a namespace, the newest first; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        about = [each.message for each in self]
+        rows = [[r.kind, r.name, r.attempt or "", r.result, _time(r.end_time) if r.HasField("end_time") else "", r.message or r.reason] for r in about]
+        return display.table(["kind", "name", "attempt", "result", "ended", "message"], rows, "no records")
+
+
+class HistoryDetails(HistoryRecord):
+    """A record with all that is kept in `details`: the object, its events and Pods, the Ray job."""
+
+    def __init__(self, details: history_service_pb2.GetHistoryResponse) -> None:
+        super().__init__(details.record)
+        self.details = details
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it with the names that REST has, such as rayCluster. Integers are int."""
+        return documents.to_dict(self.details)
+
+
+class Usage(list[history_pb2.Usage]):
+    """What deleted RayClusters requested in a month, in seconds; a table in a notebook."""
+
+    def __init__(self, message: history_service_pb2.GetUsageResponse) -> None:
+        super().__init__(message.items)
+        self.month = message.month
+
+    def _repr_html_(self) -> str:
+        rows = [[u.queue, u.owner, u.clusters, *(round(s / 3600, 2) for s in (u.cpu_seconds, u.gpu_seconds, u.tpu_seconds, u.memory_gib_seconds))] for u in self]
+        return display.table(["queue", "owner", "clusters", "CPU hours", "GPU hours", "TPU hours", "GiB hours"], rows, "no usage")
 
 
 class KubernetesEvents(tuple[event_pb2.Event, ...]):

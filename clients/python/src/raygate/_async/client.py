@@ -10,12 +10,13 @@ from typing import Any
 from raygate import config as configs
 from raygate._async.caller import AsyncCaller
 from raygate._async.clusters import AsyncClusters
+from raygate._async.history import AsyncHistory
 from raygate._async.jobs import AsyncJobs
 from raygate._async.resources import AsyncResources
 from raygate._async.submissions import AsyncSubmissions
 from raygate.config import Config
 from raygate.kinds import CLUSTER, CRON_JOB, SERVICE
-from raygate.objects import Object
+from raygate.objects import Object, Usage
 from raygate.v2 import cronjob_pb2, job_pb2, serve_pb2
 
 
@@ -47,6 +48,7 @@ class AsyncClient:
         self.jobs = AsyncJobs(self._caller, self.clusters, self.submissions)
         self.services = AsyncServices(self._caller, SERVICE)
         self.cron_jobs = AsyncCronJobs(self._caller, CRON_JOB)
+        self.history = AsyncHistory(self._caller)
 
     @classmethod
     def from_kubeconfig(cls, path: str | os.PathLike[str] | None = None, context: str | None = None, **fields: Any) -> AsyncClient:
@@ -57,6 +59,11 @@ class AsyncClient:
     def transport(self) -> str:
         """What calls are made by: grpc, rest, or nothing before the first call."""
         return self._caller.transport
+
+    async def usage(self, month: str = "", group_by: str = "", *, namespace: str | None = None) -> Usage:
+        """Return what deleted RayClusters of a namespace requested in a month in UTC, such as 2026-11; without one in the present month. group_by is
+        queue, owner, or both with a comma between them; without it there is one sum."""
+        return await self.history.usage(month, group_by, namespace)
 
     async def aclose(self) -> None:
         """End all calls."""

@@ -46,10 +46,19 @@ class AsyncJobs(AsyncResources[job_pb2.RayJob]):
         return await self._one("Stop", namespace, name=name)
 
     def logs(
-        self, name: str, *, namespace: str | None = None, follow: bool = False, tail_lines: int | None = None, source: str = ""
+        self,
+        name: str,
+        *,
+        namespace: str | None = None,
+        follow: bool = False,
+        tail_lines: int | None = None,
+        source: str = "",
+        attempt: int = 0,
+        uid: str = "",
     ) -> AsyncIterator[str]:
-        """Return the log of the present attempt in parts. source is driver, also when empty, or submitter. Raises NotReadyError before there is one."""
-        about = {"namespace": self._namespace(namespace), "name": name, "source": source}
+        """Return the log of an attempt in parts: of the last one when it is 0. source is driver, also when empty, or submitter. Earlier attempts, and those
+        of a deleted RayJob, which uid selects, need a history store. Raises NotReadyError before there is a log."""
+        about = {"namespace": self._namespace(namespace), "name": name, "source": source, "attempt": attempt, "uid": uid}
         return log(self._caller, JOB.method("Get", suffix="Logs"), about, follow, tail_lines)
 
     async def run(

@@ -11,12 +11,13 @@ from typing import Any
 from raygate import config as configs
 from raygate._sync.caller import Caller
 from raygate._sync.clusters import Clusters
+from raygate._sync.history import History
 from raygate._sync.jobs import Jobs
 from raygate._sync.resources import Resources
 from raygate._sync.submissions import Submissions
 from raygate.config import Config
 from raygate.kinds import CLUSTER, CRON_JOB, SERVICE
-from raygate.objects import Object
+from raygate.objects import Object, Usage
 from raygate.v2 import cronjob_pb2, job_pb2, serve_pb2
 
 
@@ -48,6 +49,7 @@ class Client:
         self.jobs = Jobs(self._caller, self.clusters, self.submissions)
         self.services = Services(self._caller, SERVICE)
         self.cron_jobs = CronJobs(self._caller, CRON_JOB)
+        self.history = History(self._caller)
 
     @classmethod
     def from_kubeconfig(cls, path: str | os.PathLike[str] | None = None, context: str | None = None, **fields: Any) -> Client:
@@ -58,6 +60,11 @@ class Client:
     def transport(self) -> str:
         """What calls are made by: grpc, rest, or nothing before the first call."""
         return self._caller.transport
+
+    def usage(self, month: str = "", group_by: str = "", *, namespace: str | None = None) -> Usage:
+        """Return what deleted RayClusters of a namespace requested in a month in UTC, such as 2026-11; without one in the present month. group_by is
+        queue, owner, or both with a comma between them; without it there is one sum."""
+        return self.history.usage(month, group_by, namespace)
 
     def close(self) -> None:
         """End all calls."""
