@@ -16,7 +16,7 @@ import (
 
 func (r *rays) connect(a dashboards.Address, _ dashboard.Token) (dashboard.Client, error) {
 	service, _, _ := strings.Cut(a.HostPort, ".")
-	return &connection{rays: r, service: service}, nil
+	return &connection{rays: r, service: service, cluster: a.Head.UID}, nil
 }
 
 // probe queries the proxy of Serve on a Pod.
@@ -51,11 +51,12 @@ func away(call string) error {
 	return &dashboard.Error{Call: call, Kind: dashboard.ErrUnavailable, Cause: io.ErrUnexpectedEOF}
 }
 
-// connection is a client of the dashboard behind a head Service. The embedded dashboard.Client provides methods that the operator
-// never calls.
+// connection is a client of the dashboard on the head Pod that a RayCluster controls, as that of dashboards.Direct. The embedded
+// dashboard.Client provides methods that the operator never calls.
 type connection struct {
 	rays    *rays
 	service string
+	cluster types.UID
 	dashboard.Client
 }
 
@@ -65,7 +66,7 @@ func (c *connection) call(ctx context.Context, name string, changes bool, do fun
 	if err := wait(ctx, w.between("dashboard "+c.service, time.Millisecond, 60*time.Millisecond)); err != nil {
 		return away(name)
 	}
-	head := c.rays.behind(c.service)
+	head := c.rays.ownedBy(c.cluster)
 	if head == nil {
 		return away(name)
 	}
@@ -147,7 +148,7 @@ func (c *connection) ServeDetails(ctx context.Context) (d *dashboard.ServeDetail
 	if err != nil {
 		return nil, err
 	}
-	head := c.rays.behind(c.service)
+	head := c.rays.ownedBy(c.cluster)
 	for name, app := range d.Applications {
 		running := 2
 		if head != nil && head.resizes() {

@@ -64,7 +64,8 @@ func jobIsInvalidAndRuns(w *world, j *rayv1.RayJob) (string, bool) {
 	submits := !st.JobStatus.IsTerminal() && w.submits(j.Name, 10*time.Minute) // one that hangs never ends
 	head := w.rays.of(st.RayClusterName)
 	unrecorded := head != nil && head.has(st.JobId) && !st.JobStatus.IsTerminal()
-	return "is invalid, and its job continues", isInvalid(j) && (w.runs(st.RayClusterName, st.JobId) || submits || unrecorded)
+	begins := j.Spec.SubmissionMode == rayv1.SidecarMode && !st.JobStatus.IsTerminal() && w.awaitsSidecar(st.RayClusterName)
+	return "is invalid, and its job continues", isInvalid(j) && (w.runs(st.RayClusterName, st.JobId) || submits || unrecorded || begins)
 }
 
 func jobIsInvalidAndKeepsCluster(w *world, j *rayv1.RayJob) (string, bool) {
@@ -102,6 +103,12 @@ func jobAwaitsUser(_ *world, j *rayv1.RayJob) (string, bool) {
 
 func jobContinues(_ *world, j *rayv1.RayJob) (string, bool) {
 	return fmt.Sprintf("is %s, Ray says %q: %s", j.Status.JobDeploymentStatus, j.Status.JobStatus, j.Status.Message), true
+}
+
+// awaitsSidecar reports whether the head of a cluster may submit a job yet. The cluster exists, and not for so long that its submitter must hang.
+func (w *world) awaitsSidecar(cluster string) bool {
+	rc := w.clusterObject(cluster)
+	return rc.Name != "" && time.Since(rc.CreationTimestamp.Time) < 20*time.Minute
 }
 
 // runs reports whether Ray on a cluster has the job and the job has not ended.

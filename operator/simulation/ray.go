@@ -20,6 +20,7 @@ type ray struct {
 	*dashboardfake.Dashboard
 	world   *world
 	cluster string
+	owner   types.UID // the RayCluster that controls the head
 	pod     types.UID
 	broken  bool // its image has failing applications
 

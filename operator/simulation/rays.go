@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -71,7 +72,7 @@ func (r *rays) headStarts(p *corev1.Pod) {
 		}
 	}
 	head := &ray{
-		Dashboard: dashboardfake.New(skewed{skew}), world: w, cluster: p.Labels[rayv1.LabelCluster], pod: p.UID,
+		Dashboard: dashboardfake.New(skewed{skew}), world: w, cluster: p.Labels[rayv1.LabelCluster], owner: metav1.GetControllerOf(p).UID, pod: p.UID,
 		broken: p.Spec.Containers[0].Image == imageBroken, started: time.Now(), uses: map[string]time.Time{},
 	}
 	head.HoldApplications(true)
@@ -104,11 +105,22 @@ func (r *rays) of(cluster string) *ray {
 	return r.newest(cluster)
 }
 
+// ownedBy returns the instance on a head Pod that a RayCluster controls; nil if there is none.
+func (r *rays) ownedBy(cluster types.UID) *ray {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newestOf(func(head *ray) bool { return head.owner == cluster })
+}
+
 // newest is of for callers that hold the lock.
 func (r *rays) newest(cluster string) *ray {
+	return r.newestOf(func(head *ray) bool { return head.cluster == cluster })
+}
+
+func (r *rays) newestOf(is func(*ray) bool) *ray {
 	var found *ray
 	for _, head := range r.heads {
-		if head.cluster == cluster && (found == nil || head.pod > found.pod) {
+		if is(head) && (found == nil || head.pod > found.pod) {
 			found = head
 		}
 	}

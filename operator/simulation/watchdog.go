@@ -153,6 +153,14 @@ func (d *watchdog) changed(c apiserver.Change) {
 	case kindCluster:
 		d.noteSize(c)
 		d.checkIdle(c)
+		if c.New == nil {
+			w := d.world
+			w.after(0, "end of "+c.Old.GetName(), func() {
+				if h := w.rays.ownedBy(c.Old.GetUID()); h != nil {
+					d.noteUnrecorded(h)
+				}
+			})
+		}
 	case kindPod:
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))

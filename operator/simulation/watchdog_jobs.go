@@ -15,8 +15,9 @@ import (
 	"github.com/raygate/raygate/operator/simulation/apiserver"
 )
 
-// noteUnrecorded notes a head that goes while its RayJob does not say that Ray may have the job. If the operator of that time ends as well, nothing is left
-// by which the next one could know: to take every head that is gone for one that ran the job would fail jobs that never began, which KubeRay starts again.
+// noteUnrecorded notes a head that goes, or whose cluster is deleted, while its RayJob does not say that Ray may have the job. If the operator
+// of that time ends as well, or the user makes the cluster anew, nothing is left by which anyone could know: to take every head that is gone
+// for one that ran the job would fail jobs that never began, which KubeRay starts again.
 func (d *watchdog) noteUnrecorded(h *ray) {
 	for _, o := range d.world.store.All(kindRayJob) {
 		j := o.(*rayv1.RayJob)
@@ -85,7 +86,7 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	defer d.mu.Unlock()
 	d.runs[id] = append(d.runs[id], h)
 	earlier := slices.DeleteFunc(slices.Clone(d.runs[id][:len(d.runs[id])-1]), func(r *ray) bool {
-		return d.unrecorded[r.pod] && w.op.started.After(r.started)
+		return d.unrecorded[r.pod] && (w.op.started.After(r.started) || r.owner != w.clusterObject(r.cluster).UID) // the user deleted its cluster
 	})
 	switch {
 	case j == nil:
