@@ -285,7 +285,7 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 		var alive int32
 		for _, o := range all {
 			other := o.(*corev1.Pod)
-			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && other.DeletionTimestamp == nil &&
+			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && other.DeletionTimestamp == nil && !d.world.orphaned(other) &&
 				!d.replaced[other.Name] && other.Status.Phase != corev1.PodFailed && other.Status.Phase != corev1.PodSucceeded {
 				alive++
 			}
