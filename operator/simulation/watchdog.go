@@ -285,8 +285,7 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 		var alive int32
 		for _, o := range all {
 			other := o.(*corev1.Pod)
-			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && other.DeletionTimestamp == nil && !d.world.orphaned(other) &&
-				!d.replaced[other.Name] && other.Status.Phase != corev1.PodFailed && other.Status.Phase != corev1.PodSucceeded {
+			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && !d.replaced[other.Name] && d.world.stays(other) {
 				alive++
 			}
 		}
@@ -294,6 +293,11 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 			d.violateLocked("podsWithinSpec", "%d Pods of group %s of %s, whose spec asks for %d", alive, group, cluster, most)
 		}
 	})
+}
+
+// stays reports whether a Pod has not ended and is not about to be deleted.
+func (w *world) stays(p *corev1.Pod) bool {
+	return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && !w.orphaned(p)
 }
 
 // allowed returns how many Pods of a group the operator may act upon: the most of the latest sizes. The caller holds the lock.
