@@ -19,7 +19,7 @@ var jobEnds = []rule[*rayv1.RayJob]{
 	jobHasDeadline,
 	jobIsValidAgain,
 	jobIsInvalidAndRuns,
-	jobIsInvalidAndKeepsCluster,
+	jobIsInvalidAndEnded,
 	jobIsInvalid,
 	jobIsSuspended,
 	jobLacksCluster,
@@ -68,9 +68,9 @@ func jobIsInvalidAndRuns(w *world, j *rayv1.RayJob) (string, bool) {
 	return "is invalid, and its job continues", isInvalid(j) && (w.runs(st.RayClusterName, st.JobId) || submits || unrecorded || begins)
 }
 
-func jobIsInvalidAndKeepsCluster(w *world, j *rayv1.RayJob) (string, bool) {
-	keeps := j.Spec.ShutdownAfterJobFinishes && w.clusterObject(j.Status.RayClusterName).Name != ""
-	return "is invalid, its job has ended, and its cluster is not deleted", isInvalid(j) && j.Status.JobStatus.IsTerminal() && keeps
+// jobIsInvalidAndEnded is about a job that becomes Complete or Failed once its submitter has ended, or the time for that is over.
+func jobIsInvalidAndEnded(_ *world, j *rayv1.RayJob) (string, bool) {
+	return "is invalid, and its job has ended", isInvalid(j) && j.Status.JobStatus.IsTerminal()
 }
 
 func jobIsInvalid(_ *world, j *rayv1.RayJob) (string, bool) {
