@@ -21,7 +21,6 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
-	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -45,12 +44,9 @@ type EventsRequest interface {
 
 // Events puts into resp the events of an object, and if asked those of its children, newest first. They are read with the caller's credentials.
 func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Message) error {
-	size := int(req.GetPageSize())
-	switch {
-	case size < 0:
-		return rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
-	case size == 0:
-		size = store.DefaultPageSize
+	size, err := PageSize(req.GetPageSize())
+	if err != nil {
+		return err
 	}
 	item, err := r.find(ctx, req, "get")
 	if err != nil {
@@ -75,7 +71,7 @@ func (r *Resource) Events(ctx context.Context, req EventsRequest, resp proto.Mes
 	if err != nil {
 		return err
 	}
-	for i := range all[:min(len(all), size, store.MaxPageSize)] {
+	for i := range all[:min(len(all), size)] {
 		add(resp, "events", EventFromKube(&all[i]))
 	}
 	return nil

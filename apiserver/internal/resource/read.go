@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -95,13 +96,21 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	return r.answer(ctx, resp, full, page.Items...)
 }
 
+// PageSize returns the length of the page that a request asks for: the default for 0, and the maximum for more than that.
+func PageSize(requested int32) (int, error) {
+	if requested < 0 {
+		return 0, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", requested, store.DefaultPageSize, store.MaxPageSize)
+	}
+	return min(cmp.Or(int(requested), store.DefaultPageSize), store.MaxPageSize), nil
+}
+
 func (r *Resource) listOptions(ctx context.Context, req ListRequest) (o store.ListOptions, full bool, err error) {
-	o = store.ListOptions{PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken(), FilterText: req.GetFilter(), View: req.GetView()}
+	o = store.ListOptions{PageToken: req.GetPageToken(), FilterText: req.GetFilter(), View: req.GetView()}
 	if o.Selection, err = r.selection(ctx, req); err != nil {
 		return o, false, err
 	}
-	if req.GetPageSize() < 0 {
-		return o, false, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", req.GetPageSize(), store.DefaultPageSize, store.MaxPageSize)
+	if o.PageSize, err = PageSize(req.GetPageSize()); err != nil {
+		return o, false, err
 	}
 	if o.OrderBy, err = store.ParseOrder(req.GetOrderBy()); err != nil {
 		return o, false, rpcstatus.BadField("order_by", "%v", err)

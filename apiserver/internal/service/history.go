@@ -1,7 +1,6 @@
 package service
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -49,11 +48,10 @@ const summaryRoom = 4 << 10
 
 // ListHistory implements raygatev2.HistoryServiceServer.
 func (s *historyServer) ListHistory(ctx context.Context, req *raygatev2.ListHistoryRequest) (*raygatev2.ListHistoryResponse, error) {
-	size := int(req.GetPageSize())
-	if size < 0 {
-		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
+	size, err := resource.PageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
 	}
-	size = min(cmp.Or(size, store.DefaultPageSize), store.MaxPageSize)
 	q, err := queryOf(req)
 	if err != nil {
 		return nil, err
@@ -246,12 +244,11 @@ func (s *historyServer) recordOf(ctx context.Context, kind *resource.Resource, k
 	return out, err
 }
 
-// sizeOfRecord is the approximate size of a record in an answer; see sizeOf.
+// sizeOfRecord is the approximate size of a record in an answer.
 func sizeOfRecord(r *history.Record) int64 {
-	const value = 128
 	size := int64(summaryRoom)
 	for _, part := range slices.Concat([]json.RawMessage{r.Object, r.RayCluster, r.RayJob}, r.Events, r.Pods) {
-		size += int64(len(part)) + value*int64(bytes.Count(part, []byte{','})+bytes.Count(part, []byte{'{'})+bytes.Count(part, []byte{'['}))
+		size += sizeOfMessage(part)
 	}
 	return size
 }

@@ -147,11 +147,10 @@ func (s *submissionServer) GetSubmission(ctx context.Context, req *raygatev2.Get
 // ListSubmissions implements raygatev2.SubmissionServiceServer. Ray returns them all at once. A page begins after the last one of the
 // previous page, and is shorter than requested if it would have too many bytes.
 func (s *submissionServer) ListSubmissions(ctx context.Context, req *raygatev2.ListSubmissionsRequest) (*raygatev2.ListSubmissionsResponse, error) {
-	size := int(req.GetPageSize())
-	if size < 0 {
-		return nil, rpcstatus.BadField("page_size", "%d is negative: use 0 for the default of %d, at most %d", size, store.DefaultPageSize, store.MaxPageSize)
+	size, err := resource.PageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
 	}
-	size = min(cmp.Or(size, store.DefaultPageSize), store.MaxPageSize)
 	query := strings.Join([]string{"submissions", req.GetNamespace(), req.GetCluster()}, "\x00")
 	var after *place
 	if token := req.GetPageToken(); token != "" {
@@ -197,20 +196,27 @@ func pageOf(jobs []dashboard.Job) (n int, bytes int64) {
 	return len(jobs), bytes
 }
 
-// sizeOf is the approximate size of a job in an answer: a value of a runtime environment has two bytes of JSON and takes a hundred as a
-// message.
-func sizeOf(j *dashboard.Job) int64 {
-	const value = 128
-	size := 512 + len(j.Message) + len(j.Entrypoint) + len(j.RuntimeEnv) + value*len(j.Metadata)
-	for _, c := range j.RuntimeEnv {
+// valueSize is the approximate size of a value of a message.
+const valueSize = 128
+
+// sizeOfMessage is the approximate size of JSON as a message: a value that has two bytes of JSON takes a hundred.
+func sizeOfMessage(text json.RawMessage) int64 {
+	values := 0
+	for _, c := range text {
 		if c == ',' || c == '[' || c == '{' {
-			size += value
+			values++
 		}
 	}
+	return int64(len(text) + valueSize*values)
+}
+
+// sizeOf is the approximate size of a job in an answer.
+func sizeOf(j *dashboard.Job) int64 {
+	size := 512 + len(j.Message) + len(j.Entrypoint) + valueSize*len(j.Metadata)
 	for name, text := range j.Metadata {
 		size += len(name) + len(text)
 	}
-	return int64(size)
+	return int64(size) + sizeOfMessage(j.RuntimeEnv)
 }
 
 // StopSubmission implements raygatev2.SubmissionServiceServer.
