@@ -2,8 +2,6 @@ package login
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
@@ -93,15 +92,10 @@ const maxLogoutToken = 16 << 10
 
 // issuerOf returns the issuer that a logout token names, without a verification; empty for none.
 func issuerOf(token string) string {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 || len(token) > maxLogoutToken {
-		return ""
-	}
 	var claims struct {
 		Issuer string `json:"iss"`
 	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || json.Unmarshal(payload, &claims) != nil {
+	if len(token) > maxLogoutToken || !authn.UnverifiedClaims(token, &claims) {
 		return ""
 	}
 	return claims.Issuer
