@@ -40,6 +40,16 @@ func DashboardPort(rc *rayv1.RayCluster) int32 {
 	return cmp.Or(headPorts(rc)[rayv1.PortDashboard], rayv1.DefaultDashboardPort)
 }
 
+// DashboardPortOf returns the port for the dashboard of a head Service as it is; 0 if it has none of that name.
+func DashboardPortOf(svc *corev1.Service) int32 {
+	for i := range svc.Spec.Ports {
+		if svc.Spec.Ports[i].Name == rayv1.PortDashboard {
+			return svc.Spec.Ports[i].Port
+		}
+	}
+	return 0
+}
+
 // headServicePorts returns headPorts as Service ports, sorted by name. The API server sets the target port.
 func headServicePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 	ports := headPorts(rc)

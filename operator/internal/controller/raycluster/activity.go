@@ -1,6 +1,7 @@
 package raycluster
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"strconv"
@@ -64,12 +65,7 @@ func (a *activities) watch(rc *rayv1.RayCluster, head *corev1.Pod, svc *corev1.S
 		a.forget(rc.UID)
 		return false
 	}
-	port := service.DashboardPort(rc)
-	for i := range svc.Spec.Ports {
-		if svc.Spec.Ports[i].Name == rayv1.PortDashboard {
-			port = svc.Spec.Ports[i].Port
-		}
-	}
+	port := cmp.Or(service.DashboardPortOf(svc), service.DashboardPort(rc))
 	site := dashboards.SiteOf(rc, net.JoinHostPort(names.HeadHost(rc, a.domain), strconv.Itoa(int(port))))
 	o := poll.Observer[dashboard.Activity]{Changed: activityChanged, Wake: func() { a.waker.Wake(key(rc)) }}
 	if plan.Ask {

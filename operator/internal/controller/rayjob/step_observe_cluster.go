@@ -14,6 +14,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -59,11 +60,11 @@ func (r *Reconciler) dashboard(ctx context.Context, rc *rayv1.RayCluster) (strin
 	if err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard })
-	if i < 0 {
+	port := service.DashboardPortOf(svc)
+	if port == 0 {
 		return "", nil
 	}
-	return net.JoinHostPort(names.HeadHost(rc, r.config.Pod.ClusterDomain), strconv.Itoa(int(svc.Spec.Ports[i].Port))), nil
+	return net.JoinHostPort(names.HeadHost(rc, r.config.Pod.ClusterDomain), strconv.Itoa(int(port))), nil
 }
 
 // find reads from the cache. Before it reports that an object is missing, it asks the API server once, because irreversible decisions

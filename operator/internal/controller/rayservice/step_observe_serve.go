@@ -1,11 +1,11 @@
 package rayservice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,10 +82,7 @@ func (r *Reconciler) site(ctx context.Context, rc *rayv1.RayCluster) (*dashboard
 	case err != nil:
 		return nil, fmt.Errorf("reading Service %s: %w", name, err)
 	}
-	port := service.DashboardPort(rc)
-	if i := slices.IndexFunc(svc.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == rayv1.PortDashboard }); i >= 0 {
-		port = svc.Spec.Ports[i].Port
-	}
+	port := cmp.Or(service.DashboardPortOf(svc), service.DashboardPort(rc))
 	site := dashboards.SiteOf(rc, net.JoinHostPort(names.HeadHost(rc, r.config.ClusterDomain), strconv.Itoa(int(port))))
 	return &site, nil
 }
