@@ -2,7 +2,10 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"time"
 
 	"gocloud.dev/blob"
@@ -43,20 +46,28 @@ func (b bucket) ListPage(ctx context.Context, token []byte, size int, o *blob.Li
 	return b.Bucket.ListPage(ctx, token, size, o)
 }
 
-// List lists objects.
-func (b bucket) List(o *blob.ListOptions) iterator { return iterator{b.Bucket.List(o), b.wait} }
-
-// iterator is a list whose pages are requests.
-type iterator struct {
-	*blob.ListIterator
-	wait time.Duration
-}
-
-// Next returns the next object, and io.EOF after the last one.
-func (i iterator) Next(ctx context.Context) (*blob.ListObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, i.wait)
-	defer cancel()
-	return i.ListIterator.Next(ctx)
+// objects yields the objects of a list in the order of their keys. An error ends it.
+func (b bucket) objects(ctx context.Context, o *blob.ListOptions) iter.Seq2[*blob.ListObject, error] {
+	list := b.List(o)
+	next := func() (*blob.ListObject, error) {
+		ctx, cancel := context.WithTimeout(ctx, b.wait) // an object may need a request for a page
+		defer cancel()
+		return list.Next(ctx)
+	}
+	return func(yield func(*blob.ListObject, error) bool) {
+		for {
+			o, err := next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(nil, failed("listing", err))
+				return
+			case !yield(o, nil):
+				return
+			}
+		}
+	}
 }
 
 // NewReader opens an object.

@@ -157,17 +157,15 @@ func (s *Store) OfName(ctx context.Context, k Key) ([]Key, error) {
 		return nil, err
 	}
 	var keys []Key
-	it := s.bucket.List(&blob.ListOptions{Prefix: ofName(k.Namespace, k.Kind, k.Name)})
-	for len(keys) < maxOfName {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: ofName(k.Namespace, k.Kind, k.Name)}) {
 		if err != nil {
-			return nil, failed("listing", err)
+			return nil, err
 		}
 		if found, ok := parseFolder(o.Key, k); ok {
 			keys = append(keys, found)
+		}
+		if len(keys) == maxOfName {
+			break
 		}
 	}
 	slices.SortStableFunc(keys, func(a, b Key) int { return cmp.Compare(a.folder(), b.folder()) })

@@ -3,9 +3,6 @@ package history
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
-	"iter"
 	"slices"
 	"time"
 
@@ -47,11 +44,11 @@ func (s *Store) Sums(ctx context.Context, namespace, month string, by Grouping) 
 	}
 	sums := map[[2]string]*Sum{}
 	var last usageEntry
-	for key, err := range s.keys(ctx, usages+namespace+"/"+month+"/") {
+	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: usages + namespace + "/" + month + "/"}) {
 		if err != nil {
 			return nil, err
 		}
-		e, ok := parseUsage(key, namespace)
+		e, ok := parseUsage(o.Key, namespace)
 		if ok && e.uid == last.uid {
 			continue // the process that wrote it did not complete the record, and another one counted again
 		}
@@ -83,25 +80,6 @@ func (g Grouping) add(sums map[[2]string]*Sum, e usageEntry) {
 	sums[group].Usage = sums[group].Plus(e.Usage, 1)
 }
 
-// keys yields the key of every object below a prefix, in order. An error ends it.
-func (s *Store) keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		it := s.bucket.List(&blob.ListOptions{Prefix: prefix})
-		for {
-			o, err := it.Next(ctx)
-			switch {
-			case errors.Is(err, io.EOF):
-				return
-			case err != nil:
-				yield("", failed("listing", err))
-				return
-			case !yield(o.Key, nil):
-				return
-			}
-		}
-	}
-}
-
 // usageMonths is how many months before the current one keep their usage, even if records are kept shorter.
 const usageMonths = 12
 
@@ -116,11 +94,11 @@ func (s *Store) sweepUsage(ctx context.Context, namespace string, now time.Time,
 		oldest = kept
 	}
 	first := usages + namespace + "/" + oldest.Format(MonthLayout)
-	for key, err := range s.keys(ctx, usages+namespace+"/") {
-		if err != nil || key >= first {
+	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: usages + namespace + "/"}) {
+		if err != nil || o.Key >= first {
 			return err
 		}
-		if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 			return failed("deleting", err)
 		}
 	}

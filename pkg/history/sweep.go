@@ -2,8 +2,6 @@ package history
 
 import (
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -31,14 +29,9 @@ type Swept struct {
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	var list []string
 	for _, prefix := range []string{index, usages} {
-		it := s.bucket.List(&blob.ListOptions{Prefix: prefix, Delimiter: "/"})
-		for {
-			o, err := it.Next(ctx)
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: prefix, Delimiter: "/"}) {
 			if err != nil {
-				return nil, failed("listing namespaces", err)
+				return nil, err
 			}
 			if o.IsDir {
 				list = append(list, strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), "/"))
@@ -55,14 +48,9 @@ func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Re
 	if !plain(namespace) {
 		return swept, ErrInvalidKey
 	}
-	it := s.bucket.List(&blob.ListOptions{Prefix: index + namespace + "/"})
-	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return swept, s.sweepUsage(ctx, namespace, now, r)
-		}
+	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: index + namespace + "/"}) {
 		if err != nil {
-			return swept, failed("listing", err)
+			return swept, err
 		}
 		e, ok := parseEntry(o.Key)
 		if !ok {
@@ -80,6 +68,7 @@ func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Re
 		}
 		swept.Deleted++
 	}
+	return swept, s.sweepUsage(ctx, namespace, now, r)
 }
 
 // remove deletes a record, the summary last.
