@@ -40,7 +40,7 @@ For a name, -o json or -o yaml prints the newest record as a whole: the object w
 and conditions, its events and Pods. --attempt and --uid choose another one.
 
 The gateway needs a history store. "raygate logs" prints the logs.`,
-		Example: `  # What failed since yesterday
+		Example: `  # Attempts that failed since yesterday
   raygate history rayjobs --since 24h --filter 'result = "FAILED"'
 
   # All attempts of a job, and all about the first
