@@ -59,7 +59,7 @@ func (s *step) failingSince() time.Time {
 }
 
 // submitterHolds reports whether the RayJob waits for its submitter, which still writes the end of the log. Suspension does not
-// wait, and a deleted cluster ends the submitter anyway.
+// wait, and without its cluster a submitter has no log to write.
 func (s *step) submitterHolds() bool {
 	switch {
 	case !s.spec.SubmissionMode.HasSubmitter(), s.in.Submitter.finished(), s.spec.Suspend, !s.in.Cluster.alive():
@@ -77,9 +77,17 @@ func jobFailed(s *step) bool {
 
 func jobEnded(s *step) bool { return s.ended() && !s.submitterHolds() }
 
-func concludeFailed(s *step) { s.finish(rayv1.AppFailed, s.status.Message) }
+func concludeFailed(s *step) { s.conclude(rayv1.AppFailed) }
 
-func conclude(s *step) { s.finish("", s.status.Message) }
+func concludeEnded(s *step) { s.conclude("") }
+
+// conclude also deletes a submitter whose cluster is gone, which would wait for its dashboard forever.
+func (s *step) conclude(reason rayv1.JobFailedReason) {
+	s.finish(reason, s.status.Message)
+	if s.submitterLives() && !s.in.Cluster.alive() {
+		s.act(KillSubmitter)
+	}
+}
 
 // transitionEnd returns the deadline of a submitter: for its log after the end, or for submitting again a job that Ray has lost.
 func (s *step) transitionEnd() time.Time { return after(s.in.Ray.Since, s.in.Limits.Transition) }

@@ -54,7 +54,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"GivingUp", failed, givenUp, goOnGivingUp},
 		// Results of Ray come first: neither a deadline nor a suspension overrides a result.
 		{"JobFailed", failed, jobFailed, concludeFailed},
-		{"JobEnded", complete, jobEnded, conclude},
+		{"JobEnded", complete, jobEnded, concludeEnded},
 		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
 		{"JobEndedSubmitterHangs", complete, endedTransitionOver, concludeLate},
 		{"SubmitterAwaited", running, (*step).ended, awaitSubmitter},
@@ -97,7 +97,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 		{"CompletedBefore", complete, completedBefore, forgetInvalid},
 		{"GivingUp", failed, givenUp, goOnGivingUp},
 		{"JobFailed", failed, jobFailed, concludeFailed},
-		{"JobEnded", complete, jobEnded, conclude},
+		{"JobEnded", complete, jobEnded, concludeEnded},
 		{"JobFailedSubmitterHangs", failed, failedTransitionOver, concludeLate},
 		{"JobEndedSubmitterHangs", complete, endedTransitionOver, concludeLate},
 		{"FirstLook", validationFailed, firstLook, look},
