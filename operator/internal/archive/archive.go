@@ -44,7 +44,13 @@ type Archive struct {
 	poller *poll.Poller[run, struct{}]
 	events *eventLists
 	meter  *meter
-	known  byowner.Map[string, int] // failures in a row by run
+	failed byowner.Map[string, failures] // by run
+}
+
+// failures are failed attempts in a row, and why the last one failed.
+type failures struct {
+	count int
+	last  string
 }
 
 // run is what a record is about.
@@ -91,17 +97,17 @@ func (e *incomplete) Error() string { return e.lost }
 func (a *Archive) Outcome(k history.Key) Outcome {
 	id := runOf(k)
 	o, asked := a.poller.Outcome(id, command)
-	failures, _ := a.known.Get(id.object, id.run)
+	failed, _ := a.failed.Get(id.object, id.run)
 	var lacks *incomplete
 	switch {
 	case !asked || !o.Done:
-		return Outcome{}
+		return Outcome{Failure: failed.last}
 	case o.Err == nil:
 		return Outcome{Done: true}
 	case errors.As(o.Err, &lacks):
 		return Outcome{Done: true, Lost: lacks.lost}
 	default:
-		due := o.DoneAt.Add(pause(failures))
+		due := o.DoneAt.Add(pause(failed.count))
 		return Outcome{Failure: o.Err.Error(), Retry: max(due.Sub(a.config.Clock.Now()), time.Millisecond)}
 	}
 }
@@ -123,17 +129,18 @@ func runOf(k history.Key) run { return run{types.UID(k.UID), k.Run()} }
 // passed. wake is called when the outcome is known.
 func (a *Archive) Keep(s Subject, wake func()) {
 	id := runOf(s.Key)
-	failures, _ := a.known.Get(id.object, id.run)
-	a.known.Set(id.object, id.run, failures)
-	if o := a.Outcome(s.Key); o.Failure != "" && o.Retry <= time.Millisecond {
+	failed, _ := a.failed.Get(id.object, id.run)
+	a.failed.Set(id.object, id.run, failed)
+	if o := a.Outcome(s.Key); o.Failure != "" && o.Retry == time.Millisecond {
 		a.poller.Forget(id, command)
 	}
 	a.poller.Do(id, command, poll.Command{Timeout: a.config.Timeout, Wake: wake, Run: func(ctx context.Context) error {
 		err := a.put(ctx, s)
 		if lacks := (&incomplete{}); err == nil || errors.As(err, &lacks) {
-			failures = -1
+			a.failed.Set(id.object, id.run, failures{})
+		} else {
+			a.failed.Set(id.object, id.run, failures{failed.count + 1, err.Error()})
 		}
-		a.known.Set(id.object, id.run, failures+1)
 		return err
 	}})
 }
@@ -143,10 +150,10 @@ func (a *Archive) Forget(object types.UID) {
 	if a == nil {
 		return
 	}
-	for r := range a.known.All(object) {
+	for r := range a.failed.All(object) {
 		a.poller.Forget(run{object, r}, command)
 	}
-	a.known.Forget(object)
+	a.failed.Forget(object)
 }
 
 // put gathers and writes the record.

@@ -223,8 +223,14 @@ func TestStoreFails(t *testing.T) {
 func TestStoreHangs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(store *history.Store) archive.Store { return &failing{Store: store, hangs: true} })
-	if o := s.keep(t, subject(0)); o.Done || o.Failure == "" {
+	o := s.keep(t, subject(0))
+	if o.Done || o.Failure == "" {
 		t.Errorf("outcome %+v", o)
+	}
+	time.Sleep(o.Retry + 10*time.Millisecond)
+	s.Keep(subject(0), func() {})
+	if again := s.Outcome(subject(0).Key); again != (archive.Outcome{Failure: o.Failure}) {
+		t.Errorf("while the second attempt runs: %+v", again)
 	}
 }
 
