@@ -18,6 +18,7 @@ const (
 	faultPosts     = "dashboards take nothing" // queries succeed, changes do not
 	faultAnswers   = "dashboards lose answers" // of changes, after their effect
 	faultUnreach   = "networks are cut"        // between the operator and Ray; submitters are not affected
+	faultAbsent    = "no operator"
 	faultGateway   = "the Gateway API is not installed"
 )
 

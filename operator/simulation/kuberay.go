@@ -22,10 +22,9 @@ const (
 // seen them. It needs an operator that has acted on every spec: KubeRay's hashes are in a format of its own, so that a field that is removed
 // between the two operators shows in no object.
 func fromKubeRay(w *world) {
-	version := w.op.version
 	w.op.stop()
+	defer func() { w.replaceOperator(w.version) }()
 	if w.anySpecUnseen() {
-		w.op = startOperator(w, version)
 		return
 	}
 	for _, gk := range w.store.Kinds() {
@@ -33,7 +32,6 @@ func fromKubeRay(w *world) {
 			w.store.Mutate(actorKubeRay, gk, client.ObjectKeyFromObject(o), leaveAsKubeRay)
 		}
 	}
-	w.op = startOperator(w, version)
 }
 
 // anySpecUnseen reports whether the status of an object belongs to another generation than its spec.

@@ -69,9 +69,18 @@ var scheme = sync.OnceValue(func() *runtime.Scheme {
 	return s
 })
 
-// startOperator starts a process that knows nothing of those before.
-func startOperator(w *world, version string) *operator {
-	o := &operator{world: w, version: version, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
+// replaceOperator ends the operator, and starts another one of a version: at once, or when its absence ends.
+func (w *world) replaceOperator(version string) {
+	w.op.stop()
+	w.version = version
+	if w.fault(faultAbsent, "") == 0 {
+		w.op = startOperator(w)
+	}
+}
+
+// startOperator starts a process of w.version that knows nothing of those before.
+func startOperator(w *world) *operator {
+	o := &operator{world: w, version: w.version, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
 	w.starts++
 	byObject := raycluster.CacheByObject()
 	maps.Copy(byObject, rayservicecontroller.CacheByObject())

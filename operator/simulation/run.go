@@ -65,7 +65,8 @@ func run(seed uint64, s *scenario, o Options) Result {
 	} {
 		w.store.Watch(watcher)
 	}
-	w.op = startOperator(w, "raygate-v0")
+	w.version = "raygate-v0"
+	w.op = startOperator(w)
 	defer func() {
 		w.op.stop()
 		time.Sleep(time.Minute) // requests that are under way end

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -124,12 +125,13 @@ func remove(gk schema.GroupKind, name string) func(*world) {
 
 // recreate returns a step that deletes an object and creates it again as soon as its name is free.
 func recreate(gk schema.GroupKind, name string, o client.Object) func(*world) {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
 	return func(w *world) {
 		remove(gk, name)(w)
 		var again func()
 		again = func() {
-			w.begins("a name is awaited", name, 1, 3*time.Second)
-			if w.store.Find(gk, types.NamespacedName{Namespace: namespace, Name: name}) != nil {
+			if found := w.store.Find(gk, key); found != nil && found.GetDeletionTimestamp() != nil {
+				w.begins("a name is awaited", name, 1, 3*time.Second)
 				w.after(time.Second, "recreate", again)
 				return
 			}
@@ -205,15 +207,14 @@ func onPod(kind rayv1.RayNodeType, which int, do func(*nodes, *corev1.Pod)) func
 	}
 }
 
-// absent returns a step that kills the operator and starts it again after d.
+// absent returns a step after which no operator runs for a while.
 func absent(d time.Duration) func(*world) {
 	return func(w *world) {
-		version := w.op.version
 		w.op.stop()
-		w.begins("no operator", "", 1, d)
+		w.begins(faultAbsent, "", 1, d)
 		w.after(d, "the operator is back", func() {
-			if w.op.dead.Load() { // no other operator was started meanwhile
-				w.op = startOperator(w, version)
+			if w.op.dead.Load() {
+				w.replaceOperator(w.version)
 			}
 		})
 	}
@@ -221,11 +222,5 @@ func absent(d time.Duration) func(*world) {
 
 // restart returns a step that kills the operator and starts another; an empty version means the same version.
 func restart(version string) func(*world) {
-	return func(w *world) {
-		if version == "" {
-			version = w.op.version
-		}
-		w.op.stop()
-		w.op = startOperator(w, version)
-	}
+	return func(w *world) { w.replaceOperator(cmp.Or(version, w.version)) }
 }

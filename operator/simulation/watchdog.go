@@ -178,7 +178,7 @@ func (w *world) excused() bool {
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.faults, func(f fault) bool {
 		switch f.kind {
-		case "a name is awaited", faultWatch, faultNodes, "no operator", "a user hesitates":
+		case "a name is awaited", faultWatch, faultNodes, faultAbsent, "a user hesitates":
 			return false
 		}
 		return time.Since(f.until) < memory
@@ -228,7 +228,7 @@ func (d *watchdog) check() {
 			d.checkConfigured(rs)
 		}
 	}
-	alive := !w.recently("no operator") && !w.op.dead.Load() && time.Since(w.op.started) > 30*time.Second
+	alive := !w.recently(faultAbsent) && !w.op.dead.Load() && time.Since(w.op.started) > 30*time.Second
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range w.store.All(kindRayJob) {

@@ -20,7 +20,9 @@ type world struct {
 	begin time.Time
 	store *apiserver.Store
 	op    *operator
-	rays  *rays
+	// version is that of the operator that runs, or of the next one while none does.
+	version string
+	rays    *rays
 	// historyStore is that of the history of ended objects.
 	historyStore *historyStore
 	watch        *watchdog
