@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -108,9 +109,15 @@ func renderChart(t *testing.T, c *chartv2.Chart, namespace, values string) []*un
 	return out
 }
 
+// decoded are objects by their text. Many renders have the same ones, and to read the CRDs is most of the work of these tests.
+var decoded sync.Map
+
 // decode reads an object as an API server would.
 func decode(t *testing.T, data []byte) *unstructured.Unstructured {
 	t.Helper()
+	if known, ok := decoded.Load(string(data)); ok {
+		return known.(*unstructured.Unstructured).DeepCopy()
+	}
 	raw, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
 		t.Fatalf("%v in:\n%.2000s", err, data)
@@ -119,6 +126,7 @@ func decode(t *testing.T, data []byte) *unstructured.Unstructured {
 	if err := utiljson.Unmarshal(raw, &o.Object); err != nil {
 		t.Fatal(err)
 	}
+	decoded.Store(string(data), o.DeepCopy())
 	return o
 }
 
