@@ -46,13 +46,17 @@ func TestSamples(t *testing.T) {
 	if err != nil || len(files) < 20 {
 		t.Fatalf("finding samples: %v, %d found", err, len(files))
 	}
+	args := []string{"validate", "--feature-gates", sampleGates}
+	for _, path := range files {
+		args = append(args, "-f", path)
+	}
+	if out, _, code := command(t, nil, "raygate", args...); code != 0 {
+		t.Errorf("raygate validate: exit code %d\n%s", code, out)
+	}
 	for _, path := range files {
 		file := filepath.Base(path)
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			if out, _, code := command(t, nil, "raygate", "validate", "-f", path, "--feature-gates", sampleGates); code != 0 {
-				t.Errorf("raygate validate: exit code %d\n%s", code, out)
-			}
 			if !slices.Contains(samplesOfEachChange, file) {
 				suite.All(t, "runs the sample to its end")
 			}
