@@ -10,11 +10,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-const (
-	idleFor = time.Minute
-	// fleetLimit is for the fleet to become ready.
-	fleetLimit = 10 * time.Minute
-)
+const idleFor = time.Minute
 
 // idle measures the cost of an idle fleet: memory and CPU of the operator and its requests in a minute.
 func idle(ctx context.Context, s *session) error {
@@ -54,7 +50,7 @@ func idle(ctx context.Context, s *session) error {
 		return err
 	}
 	counts := proxy.reset()
-	if err := s.checkChildren(ctx, namespace, s.opts.IdleClusters*(1+smallWorkers), s.opts.IdleClusters); err != nil {
+	if err := s.checkChildren(ctx, namespace, s.opts.IdleClusters*(1+s.opts.IdleWorkers), s.opts.IdleClusters); err != nil {
 		return err
 	}
 	s.reportIdle(counts, memory, cpu)
@@ -63,15 +59,14 @@ func idle(ctx context.Context, s *session) error {
 
 // makeFleet creates the clusters a hundred at a time, so that the later measurement has no remains of a burst.
 func (s *session) makeFleet(ctx context.Context, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, fleetLimit)
-	defer cancel()
 	const step = 100
+	workers := int32(s.opts.IdleWorkers) //nolint:gosec // validated
 	for from := 0; from < s.opts.IdleClusters; from += step {
 		var objects []client.Object
 		for i := from; i < min(from+step, s.opts.IdleClusters); i++ {
-			objects = append(objects, cluster(namespace, clusterName(0, i), smallWorkers))
+			objects = append(objects, cluster(namespace, clusterName(0, i), workers))
 		}
-		wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, from+len(objects), hasReadyWorkers(smallWorkers))
+		wait, err := s.whenReady(ctx, &rayv1.RayClusterList{}, namespace, from+len(objects), hasReadyWorkers(workers))
 		if err != nil {
 			return err
 		}
@@ -99,7 +94,7 @@ func (s *session) reportIdle(counts map[request]int, memory, cpu float64) {
 			s.logf("%d times %s %s", n, q.verb, q.resource)
 		}
 	}
-	fleet := fmt.Sprintf("%d idle RayClusters of 1+%d Pods: ", s.opts.IdleClusters, smallWorkers)
+	fleet := fmt.Sprintf("%d idle RayClusters of 1+%d Pods: ", s.opts.IdleClusters, s.opts.IdleWorkers)
 	one := func(v float64) []float64 { return []float64{v} }
 	s.add(fleet+"memory of the operator", "MiB", one(memory), nil, nil)
 	s.add(fleet+"CPU of the operator in a minute", "s", one(cpu), nil, nil)

@@ -8,7 +8,7 @@ import (
 
 func TestReportIdle(t *testing.T) {
 	var report Report
-	s := &session{name: "idle", opts: Options{IdleClusters: 1000}, report: &report, logf: t.Logf}
+	s := &session{name: "idle", opts: Options{IdleClusters: 1000, IdleWorkers: 3}, report: &report, logf: t.Logf}
 	s.reportIdle(map[request]int{
 		{"update", "leases.coordination.k8s.io"}: 30,
 		{"watch", "pods"}:                        2,

@@ -34,8 +34,8 @@ type Options struct {
 	Clusters int
 	// Workers is the largest number of workers in the scenario scale.
 	Workers int
-	// IdleClusters is the number of RayClusters of the scenario idle.
-	IdleClusters int
+	// IdleClusters is the number of RayClusters of the scenario idle, and IdleWorkers that of workers of each.
+	IdleClusters, IdleWorkers int
 	// Jobs is the number of RayJobs of the scenario jobs.
 	Jobs int
 	// Services is the number of idle RayServices in the scenario services, and Requests the number of requests before that.
@@ -94,6 +94,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
+	fs.IntVar(&o.IdleWorkers, "idle-workers", smallWorkers, "workers of each of them")
 	fs.IntVar(&o.Jobs, "jobs", 200, "RayJobs in the scenario jobs")
 	fs.IntVar(&o.Services, "services", 100, "idle RayServices in the scenario services")
 	fs.IntVar(&o.Requests, "requests", 20000, "requests to RayServices in the scenario services, at least")
@@ -117,7 +118,7 @@ func (o *Options) Validate() error {
 	if o.Output != "table" && o.Output != "json" {
 		problems = append(problems, fmt.Errorf("--output: %q is neither table nor json", o.Output))
 	}
-	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "jobs": o.Jobs - 3, "services": o.Services, "requests": o.Requests - 99, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
+	for flag, n := range map[string]int{"rounds": o.Rounds, "clusters": o.Clusters, "workers": o.Workers - 1, "idle-clusters": o.IdleClusters, "idle-workers": o.IdleWorkers + 1, "jobs": o.Jobs - 3, "services": o.Services, "requests": o.Requests - 99, "big-workers": o.BigWorkers - 1, "calls": o.Calls, "parallel": o.Parallel} {
 		if n < 1 {
 			problems = append(problems, fmt.Errorf("--%s is too small", flag))
 		}
