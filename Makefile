@@ -154,7 +154,7 @@ test-ray-all: ## Run all of them
 
 .PHONY: test-console
 test-console: build ## Drive the console with headless Chromium; SCREENSHOTS=DIR keeps pictures of its pages
-	@hack/test-console.sh $(if $(SCREENSHOTS),-args -screenshots '$(abspath $(SCREENSHOTS))')
+	@SCREENSHOTS='$(abspath $(SCREENSHOTS))' hack/test-console.sh
 
 .PHONY: bench
 bench: build ## Print the figures of docs/benchmarks.md, or those of SCENARIO=name

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Drives the console of the gateway with headless Chromium; arguments go to the tests: hack/test-console.sh -run TestList -screenshots=/tmp/pictures.
+# Drives the console of the gateway with headless Chromium; arguments go to the tests: hack/test-console.sh -run TestList. SCREENSHOTS=DIR keeps pictures of its pages.
 # Where there is no Chromium it says so and passes; with REQUIRED=1, as in continuous integration, that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../test/console"

@@ -3,5 +3,5 @@
 //
 // Every test also fails for an error in the browser's console, a violation of the Content-Security-Policy, a request to another host, and a
 // token in a URL, in the page or in its storage. It is a module of its own because of chromedp. hack/test-console.sh runs it;
-// -screenshots=DIR keeps a picture of every page.
+// SCREENSHOTS=DIR keeps pictures of every page, as PNG and PDF.
 package console

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -16,7 +15,8 @@ import (
 	"github.com/raygate/raygate/test/console/internal/product"
 )
 
-var pictures = flag.String("screenshots", "", "folder for a picture of every page that the tests look at")
+// pictures is the folder for pictures of every page that the tests look at; empty for none.
+var pictures = os.Getenv("SCREENSHOTS")
 
 // stage is what all tests share.
 var stage struct {
@@ -27,7 +27,6 @@ var stage struct {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	code, err := run(m)
 	switch {
 	case errors.Is(err, browser.ErrMissing) && os.Getenv("REQUIRED") != "1":

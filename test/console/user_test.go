@@ -257,18 +257,24 @@ func (u *user) looks(name string) {
 	}
 	u.must(u.page.Size(1280, 800))
 	u.must(u.page.Media(false))
+	u.keep(name+".pdf", func() ([]byte, error) { return u.page.Print(1280, 800) })
 }
 
 func (u *user) save(name string, width int64, whole bool) {
-	if *pictures == "" {
+	u.keep(name+".png", func() ([]byte, error) { return u.page.Picture(width, whole) })
+}
+
+// keep writes a picture, if pictures are asked for.
+func (u *user) keep(file string, take func() ([]byte, error)) {
+	if pictures == "" {
 		return
 	}
-	png, err := u.page.Picture(width, whole)
+	data, err := take()
 	if err == nil {
-		err = os.MkdirAll(*pictures, 0o755)
+		err = os.MkdirAll(pictures, 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o600)
+		err = os.WriteFile(filepath.Join(pictures, file), data, 0o600)
 	}
 	if err != nil {
 		u.t.Errorf("taking a picture: %v", err)

@@ -238,6 +238,21 @@ func (p *Page) Picture(width int64, whole bool) ([]byte, error) {
 	return result.Data, err
 }
 
+// Print returns what the page shows as PDF, on one sheet of this width and height in CSS pixels.
+func (p *Page) Print(width, height float64) ([]byte, error) {
+	media := emulation.SetEmulatedMediaParams{Media: "screen", Features: media(false)}
+	if err := do(p, emulation.SetEmulatedMedia, media); err != nil {
+		return nil, err
+	}
+	const inch = 96
+	none := new(0.0)
+	result, err := call(p, page.PrintToPDF, page.PrintToPDFParams{
+		PrintBackground: new(true), PaperWidth: width / inch, PaperHeight: height / inch, PageRanges: "1",
+		MarginTop: none, MarginBottom: none, MarginLeft: none, MarginRight: none,
+	})
+	return result.Data, errors.Join(err, p.Media(false))
+}
+
 // Cookies returns the cookies of the page's profile.
 func (p *Page) Cookies() ([]*network.Cookie, error) {
 	result, err := call(p, network.GetCookies, network.GetCookiesParams{})
