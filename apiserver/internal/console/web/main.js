@@ -9,16 +9,18 @@ import {Link, listPath, navigate, setQuery, useRoute} from './lib/router.js';
 import {Login} from './pages/login.js';
 import {List} from './pages/list.js';
 import {ObjectPage} from './pages/object.js';
+import {RecordPage} from './pages/record.js';
 import {pages} from './parts/registry.js';
 
 // pageOf returns the page of a path.
-function pageOf(route) {
+function pageOf(route, session) {
   const [first, second, third, fourth, fifth] = route.segments;
   if (route.segments.length === 1 && kindOf(first)) return html`<${List} key=${first} kind=${kindOf(first)} route=${route} />`;
   if (first === 'namespaces' && kindOf(third) && fourth) {
-    const place = {kind: kindOf(third), namespace: second, name: fourth, route};
+    const place = {kind: kindOf(third), namespace: second, name: fourth, route, session};
     if (route.segments.length === 4) return html`<${ObjectPage} key=${route.path} ...${place} />`;
     if (fifth === 'edit' && pages.edit) return html`<${pages.edit} key=${route.path} ...${place} />`;
+    if (fifth === 'past' && place.kind.results) return html`<${RecordPage} key=${route.path} ...${place} />`;
   }
   if (first !== 'edit' && route.segments.length === 1 && Object.hasOwn(pages, first)) return html`<${pages[first]} key=${first} route=${route} />`;
   return html`<${NotFound} path=${route.path} />`;
@@ -83,7 +85,9 @@ function useFocusOfPage(path) {
 function Frame({route, session, onLogout}) {
   const [help, setHelp] = useState(false);
   const inObject = route.segments[0] === 'namespaces';
-  const plural = inObject ? route.segments[2] : route.segments[0];
+  const inPast = inObject && route.segments[4] === 'past';
+  const plural = inPast ? 'past' : route.segments[inObject ? 2 : 0];
+  const listed = ['past', 'usage'].includes(plural) || Boolean(kindOf(plural));
   const namespace = inObject ? route.segments[1] : route.query.get('namespace') ?? '';
   const rights = useRights(namespace);
   const submits = pages.submit && (rights.can('create', 'rayjobs') || rights.can('create', 'services', 'proxy'));
@@ -95,15 +99,17 @@ function Frame({route, session, onLogout}) {
       <nav class="kinds" aria-label="Kinds">${Object.values(kinds).map((k) => html`<${Link} key=${k.plural} to=${listPath(k.plural, namespace)}
         aria-current=${k.plural === plural ? (inObject ? 'true' : 'page') : undefined}>${k.label}<//>`)}
         ${submits && html`<${Link} to=${'/ui/submit' + (namespace ? '?namespace=' + encodeURIComponent(namespace) : '')} aria-current=${plural === 'submit' ? 'page' : undefined}>Submit<//>`}
+        ${session.history && Object.values(kinds).some((k) => k.results && rights.can('list', k.resource))
+          && html`<${Link} to=${listPath('past', namespace)} aria-current=${plural === 'past' ? (inPast ? 'true' : 'page') : undefined}>Past<//>`}
         ${session.history && rights.can('list', 'rayclusters') && html`<${Link} to=${listPath('usage', namespace)} aria-current=${plural === 'usage' ? 'page' : undefined}>Usage<//>`}</nav>
       <div class="top-right">
-        <${NamespaceChoice} namespace=${namespace} plural=${kindOf(plural) ? plural : 'clusters'} onList=${!inObject && (plural === 'usage' || Boolean(kindOf(plural)))} />
+        <${NamespaceChoice} namespace=${namespace} plural=${listed ? plural : 'clusters'} onList=${!inObject && listed} />
         <${ThemeSwitch} />
         <button type="button" class="icon" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
         <${Who} session=${session} onLogout=${onLogout} />
       </div>
     </header>
-    <${Guard} key=${route.path}>${pageOf(route)}<//>
+    <${Guard} key=${route.path}>${pageOf(route, session)}<//>
     <${Toasts} />
     ${help && html`<${Keys} onClose=${() => setHelp(false)} />`}`;
 }

@@ -112,13 +112,15 @@ const yaml = {id: 'yaml', label: 'YAML'};
 const logs = {id: 'logs', label: 'Logs'};
 const submissions = {id: 'submissions', label: 'Submissions', needs: ['get', 'services', 'proxy']};
 const upgrade = {id: 'upgrade', label: 'Upgrade'};
+const past = {id: 'past', label: 'Attempts', history: true};
 
 // A kind has
 //   plural, resource, kind: its names in paths, in Kubernetes' API and in YAML; one, label: for people; message: the field of a watch message
 //   state(object): {tone, text, why}
 //   columns: of its list; facts(object): [label, value] for its page
 //   clusterSpec(object): the spec of its Ray cluster, if it has one; groups(object): its worker groups
-//   tabs: of its page, with the right that one needs
+//   tabs: of its page, with the right that one needs; history: only if the gateway has a history store
+//   results: of its records in the history, for a filter; undefined if it has no records
 //   actions: what may be done with it, by the words of the API
 export const kinds = {
   clusters: {
@@ -131,7 +133,7 @@ export const kinds = {
       ['Ray version', text(o.spec?.rayVersion)], ['Autoscaling', yes(o.spec?.enableInTreeAutoscaling)], ['Head Pod', text(o.status?.head?.podName)],
       ['Head Service', text(o.status?.head?.serviceName)]],
     clusterSpec: (o) => o.spec, groups: (o) => groups(o.spec),
-    tabs: [overview, pods, events, submissions, yaml], actions: ['scale', 'suspend', 'resume', 'delete'],
+    tabs: [overview, pods, events, submissions, yaml], actions: ['scale', 'suspend', 'resume', 'delete'], results: ['ready', 'failed', 'suspended', 'unknown'],
   },
   jobs: {
     plural: 'jobs', resource: 'rayjobs', kind: 'RayJob', one: 'job', label: 'Jobs', message: 'job', state: jobState,
@@ -142,7 +144,7 @@ export const kinds = {
       ['Started', html`<${Time} at=${o.status?.startTime} ago=${true} />`], ['Ended', html`<${Time} at=${o.status?.endTime} ago=${true} />`], ['Submission mode', o.spec?.submissionMode ?? 'K8sJobMode'],
       ['Tries', `${o.status?.succeeded ?? 0} succeeded, ${o.status?.failed ?? 0} failed`], ['Shuts down after', yes(o.spec?.shutdownAfterJobFinishes)]],
     clusterSpec: (o) => o.spec?.rayClusterSpec, groups: (o) => groups(o.spec?.rayClusterSpec),
-    tabs: [overview, logs, pods, events, yaml], actions: ['stop', 'suspend', 'resume', 'delete'],
+    tabs: [overview, logs, pods, events, yaml, past], actions: ['stop', 'suspend', 'resume', 'delete'], results: ['SUCCEEDED', 'FAILED', 'STOPPED'],
   },
   services: {
     plural: 'services', resource: 'rayservices', kind: 'RayService', one: 'service', label: 'Services', message: 'service', state: serviceState,
@@ -154,7 +156,7 @@ export const kinds = {
       ['Pending cluster', toCluster(o, o.status?.pendingServiceStatus?.rayClusterName)], ['Upgrades', o.spec?.upgradeStrategy?.type ?? 'NewCluster'],
       ['Ray version', text(o.spec?.rayClusterConfig?.rayVersion)]],
     clusterSpec: (o) => o.spec?.rayClusterConfig, groups: (o) => groups(o.spec?.rayClusterConfig),
-    tabs: [overview, upgrade, pods, events, yaml], actions: ['scale', 'suspend', 'resume', 'delete'],
+    tabs: [overview, upgrade, pods, events, yaml], actions: ['scale', 'suspend', 'resume', 'delete'], results: ['Running', 'unknown'],
   },
   cronjobs: {
     plural: 'cronjobs', resource: 'raycronjobs', kind: 'RayCronJob', one: 'cron job', label: 'Cron jobs', message: 'cronJob', state: cronState,

@@ -68,7 +68,8 @@ function conditionTone(c) {
   return c.status === 'True' ? 'ok' : 'idle';
 }
 
-function Conditions({conditions, generation}) {
+// Conditions are those of an object, which is at a generation.
+export function Conditions({conditions, generation}) {
   return html`<section class="card"><h2>Conditions</h2>
     ${conditions.length === 0 ? html`<p class="muted">The operator has set none yet.</p>` : html`
     <table class="table plain conditions"><thead><tr><th scope="col">Type</th><th scope="col">Status</th><th scope="col">Reason</th><th scope="col" class="end">Since</th></tr></thead>
@@ -91,11 +92,11 @@ function Applications({list}) {
         <td><${Badge} tone=${deploymentTones[d.status]}>${d.status}<//></td><td class="muted">${d.message}</td></tr>`)])}</tbody></table></section>`;
 }
 
-// Groups lists the worker groups. For a cluster it also counts the workers that are ready, if the user may list Pods.
-function Groups({kind, object, rights}) {
+// Groups lists the worker groups. For a cluster it also counts the workers that are ready, if the user may list Pods. Without rights the object is a past one.
+export function Groups({kind, object, rights}) {
   const groups = kind.groups(object);
   const {namespace, name, resourceVersion} = object.metadata;
-  const counted = kind.plural === 'clusters' && groups.length > 0 && rights.can('list', 'pods');
+  const counted = kind.plural === 'clusters' && groups.length > 0 && rights?.can('list', 'pods');
   const path = `/ui/api/namespaces/${encodeURIComponent(namespace)}/${kind.resource}/${encodeURIComponent(name)}/pods`;
   const {data} = useFetched((signal) => (counted ? request('GET', path, {signal}) : Promise.resolve(null)), `${resourceVersion} ${counted}`);
   if (!groups.length) return null;
@@ -110,7 +111,8 @@ function Groups({kind, object, rights}) {
       <td data-label="Minimum" class="end">${g.min}</td><td data-label="Maximum" class="end">${g.max === undefined || g.max >= 2147483647 ? 'any' : g.max}</td></tr>`)}</tbody></table></section>`;
 }
 
-function Pairs({title, pairs}) {
+// Pairs are labels or annotations.
+export function Pairs({title, pairs}) {
   const all = Object.entries(pairs ?? {}).sort(([a], [b]) => a.localeCompare(b));
   if (!all.length) return null;
   return html`<section class="card"><h2>${title}</h2><dl class="pairs">${all.map(([key, value]) => html`<div key=${key}><dt>${key}</dt><dd>${value}</dd></div>`)}</dl></section>`;

@@ -8,17 +8,22 @@ export function YAML({kind, object}) {
   const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}`;
   const {data, error, again} = useFetched((signal) => request('GET', path, {accept: 'application/yaml', signal}), resourceVersion);
   if (!data) return error ? html`<${ErrorBox} error=${error} title="The object cannot be shown." onRetry=${again} />` : html`<${Spinner} />`;
-  const copy = () => navigator.clipboard.writeText(data).then(() => toast('Copied'), () => toast('The browser does not let pages copy', 'error'));
+  return html`<${Text} text=${data} name=${name} error=${error}>resourceVersion ${resourceVersion}<//>`;
+}
+
+// Text shows YAML. children say what it is; an error means that it is not up to date.
+export function Text({text, name, error, children}) {
+  const copy = () => navigator.clipboard.writeText(text).then(() => toast('Copied'), () => toast('The browser does not let pages copy', 'error'));
   const download = () => {
-    const url = URL.createObjectURL(new Blob([data], {type: 'application/yaml'}));
+    const url = URL.createObjectURL(new Blob([text], {type: 'application/yaml'}));
     const link = Object.assign(document.createElement('a'), {href: url, download: `${name}.yaml`});
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
   };
-  return html`<div class="toolbar"><span class="muted">resourceVersion ${resourceVersion}</span><span class="grow" />
+  return html`<div class="toolbar"><span class="muted">${children}</span><span class="grow" />
       ${window.isSecureContext && html`<${Button} onClick=${copy}>Copy<//>`}<${Button} onClick=${download}>Download<//></div>
     <${ErrorBox} error=${error} title="Not up to date." />
-    <pre class="code" tabindex="0" aria-label="YAML of ${name}">${data.trimEnd().split('\n').map((line, i) => html`<span class="line" key=${i}>${colored(line)}</span>`)}</pre>`;
+    <pre class="code" tabindex="0" aria-label="YAML of ${name}">${text.trimEnd().split('\n').map((line, i) => html`<span class="line" key=${i}>${colored(line)}</span>`)}</pre>`;
 }
 
 // colored tells keys, comments and values apart.

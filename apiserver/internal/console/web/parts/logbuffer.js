@@ -125,8 +125,8 @@ function visible(line) {
   return text.slice(text.lastIndexOf('\r') + 1);
 }
 
-// split cuts a line at the places where a text stands in it: the odd parts are those.
-export function split(line, text) {
+// split cuts a line at the first places, at most limit, where a text stands in it: the odd parts are those.
+export function split(line, text, limit = 20) {
   const parts = [];
   const lower = line.toLowerCase();
   const wanted = text.toLowerCase();
@@ -134,7 +134,7 @@ export function split(line, text) {
   if (lower.length !== line.length) {
     return [line]; // a script whose small letters are longer: places would be wrong
   }
-  for (let at = lower.indexOf(wanted); wanted !== '' && at >= 0; at = lower.indexOf(wanted, from)) {
+  for (let at = lower.indexOf(wanted); wanted !== '' && at >= 0 && parts.length < 2 * limit; at = lower.indexOf(wanted, from)) {
     parts.push(line.slice(from, at), line.slice(at, at + wanted.length));
     from = at + wanted.length;
   }

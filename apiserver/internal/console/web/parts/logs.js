@@ -7,8 +7,9 @@ import {find, LogBuffer, split} from './logbuffer.js';
 import {stateOf, whyNone} from './outcome.js';
 import {sentence} from './problems.js';
 
-// beginnings are from where a log can be read.
-const beginnings = [{id: 'tail', label: 'the last 2,000 lines', query: {tailLines: 2000}}, {id: 'all', label: 'the beginning', query: {}}];
+// beginnings are from where a log can be read; one that has fewer than tail lines is there as a whole.
+const tail = 2000;
+const beginnings = [{id: 'tail', label: 'the last 2,000 lines', query: {tailLines: tail}}, {id: 'all', label: 'the beginning', query: {}}];
 const firstRetry = 1000;
 const lastRetry = 20000;
 // frame is how often what has arrived is shown, in milliseconds.
@@ -130,7 +131,8 @@ export function Log({path, name, sources = [], phase = '', none = '', onEnd}) {
     </div>
     <${Status} status=${status} none=${none} onRetry=${() => setAttempt(attempt + 1)} />
     ${status.state === 'none' && sources.filter((s) => s.id !== source).map((s) => html`<p key=${s.id} class="log-status"><${Button} onClick=${() => setSource(s.id)}>Show the log of ${s.label}<//></p>`)}
-    ${status.state !== 'none' && html`<${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed'} />`}
+    ${status.state !== 'none' && html`<${Lines} shown=${shown.current} atEnd=${atEnd && !paused} onAtEnd=${setAtEnd} ended=${status.state === 'ended'} failed=${status.state === 'failed'}
+      partly=${shown.current.dropped > 0 || (from === 'tail' && shown.current.lines >= tail)} onAll=${from === 'tail' ? () => setFrom('all') : null} />`}
   </section>`;
 }
 
@@ -144,13 +146,14 @@ function Status({status: {state, error}, none, onRetry}) {
   return state === 'waiting' && html`<p class="log-status muted" role="status">${sentence(error.message)} It is tried again.</p>`;
 }
 
-// Lines shows the blocks of a log and finds text in them.
-function Lines({shown, atEnd, onAtEnd, ended, failed}) {
+// Lines shows the blocks of a log and finds text in them. partly means that the log may have lines before them, which onAll, if not null, gets.
+function Lines({shown, atEnd, onAtEnd, ended, failed, partly, onAll}) {
   const [text, setText] = useState('');
   const [current, setCurrent] = useState(0);
   const scroller = useRef(null);
   const marked = useRef(null);
   const {found, more} = useMemo(() => find(shown.blocks, text), [text, shown]);
+  const marks = useMemo(() => Map.groupBy(found, (f) => f.block), [found]);
   const at = found.length === 0 ? null : found[Math.min(current, found.length - 1)];
   useEffect(() => {
     if (atEnd && scroller.current) {
@@ -190,28 +193,31 @@ function Lines({shown, atEnd, onAtEnd, ended, failed}) {
   return html`<div class="log-find">
       <input class="input" type="search" aria-label="Find in the log" placeholder="Find in the log" value=${text} autocomplete="off" spellcheck=${false}
         onInput=${(e) => { setText(e.currentTarget.value); setCurrent(0); if (e.currentTarget.value) onAtEnd(false); }} onKeyDown=${keydown} />
-      <span class="muted" role="status">${text === '' ? '' : found.length === 0 ? 'not found' : `${Math.min(current, found.length - 1) + 1} of ${found.length.toLocaleString('en')}${more ? '+' : ''} lines`}</span>
+      <span class="muted" role="status">${text !== '' && `${countOf(found.length, current, more)}${partly ? `, in the last ${shown.lines.toLocaleString('en')} lines of the log` : ''}`}</span>
       ${text !== '' && html`<${Button} kind="quiet" onClick=${() => go(-1)} disabled=${found.length === 0} aria-label="The one before">↑<//>
-        <${Button} kind="quiet" onClick=${() => go(1)} disabled=${found.length === 0} aria-label="The next one">↓<//>`}
+        <${Button} kind="quiet" onClick=${() => go(1)} disabled=${found.length === 0} aria-label="The next one">↓<//>
+        ${partly && onAll && html`<${Button} kind="quiet" onClick=${onAll}>Search from the beginning<//>`}`}
     </div>
     <div class="log-lines" ref=${scroller} tabindex="0" role="log" aria-live="off" aria-label="Lines of the log" onScroll=${scrolled}>
       ${shown.dropped > 0 && html`<p class="log-dropped">${shown.dropped.toLocaleString('en')} lines before are not kept here; download the log to have them.</p>`}
       ${empty && !failed && html`<p class="log-dropped">${ended ? 'The log is empty.' : 'Nothing yet.'}</p>`}
-      ${shown.blocks.map((b) => html`<${Block} key=${b.id} version=${b.version} lines=${b.lines} text=${text} line=${wanted(b)} target=${marked} />`)}
+      ${shown.blocks.map((b) => html`<${Block} key=${b.id} version=${b.version} lines=${b.lines} text=${text} marks=${marks.get(b.id)?.length ?? 0} line=${wanted(b)} target=${marked} />`)}
       ${shown.open !== '' && html`<pre class="log-block">${shown.open}</pre>`}
     </div>`;
 }
 
-// Block is drawn anew only when it changes: a log has a hundred of them. Where the text is not in it, it is one piece.
-function Block({version, lines, text, line, target}) {
+const countOf = (found, current, more) => (found === 0 ? 'not found' : `${Math.min(current, found - 1) + 1} of ${found.toLocaleString('en')}${more ? '+' : ''} lines`);
+
+// Block is drawn anew only when it changes: a log has a hundred of them. If none of its lines was found, it is one piece, so that a word of every line does not make
+// a million elements.
+function Block({version, lines, text, marks, line, target}) {
   return useMemo(() => {
-    const wanted = text.toLowerCase();
-    if (wanted === '' || !lines.some((l) => l.toLowerCase().includes(wanted))) {
+    if (marks === 0) {
       return html`<pre class="log-block">${lines.join('\n') + '\n'}</pre>`;
     }
     return html`<pre class="log-block">${lines.map((l, n) => html`<span ref=${n === line ? target : null} class=${n === line ? 'log-current' : ''}>${
       split(l, text).map((part, i) => (i % 2 ? html`<mark>${part}</mark>` : part))}${'\n'}</span>`)}</pre>`;
-  }, [version, text, line]);
+  }, [version, text, marks, line]);
 }
 
 // jobSources are the logs of a job, with the right that each needs.
