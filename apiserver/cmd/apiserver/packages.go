@@ -73,7 +73,7 @@ func (a *app) openPackages(ctx context.Context) (*packages.Store, error) {
 	if address == "" {
 		address = a.opts.HistoryStore
 	}
-	bucket, err := history.OpenBucket(ctx, address)
+	bucket, err := history.OpenBucket(ctx, address, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening the package store: %w", err)
 	}
