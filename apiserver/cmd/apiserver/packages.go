@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/packages"
+	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/history"
 )
@@ -77,7 +78,7 @@ func (a *app) openPackages(ctx context.Context) (*packages.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the package store: %w", err)
 	}
-	jobs := a.stores[1]
+	jobs := a.storesOf(service.Jobs.Resource)
 	return packages.New(packages.Options{
 		Bucket: bucket, URL: p.url, Keys: a.opts.pageTokenKeys, Job: jobs.get, Jobs: jobs.each, MaxSize: p.maxSize, NamespaceSize: p.namespaceSize, Keep: p.Keep,
 	})
