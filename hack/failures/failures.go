@@ -156,6 +156,7 @@ var All = []Failure{
 	{Code: codes.Unavailable, Reason: "PROVIDER_AWAY", When: "the identity provider does not answer a login to the console or the renewal of its session", restOnly: true, of: nothing},
 	{Code: codes.Unavailable, Reason: "DASHBOARD_UNAVAILABLE", When: "the dashboard of the cluster does not answer", Retry: true, of: dashboards},
 	{Code: codes.Unavailable, Reason: "HISTORY_UNAVAILABLE", When: "the history store cannot be read now", Retry: true, of: past},
+	{Code: codes.Unavailable, Reason: "PACKAGES_UNAVAILABLE", When: "the store of packages cannot be used now", Retry: true, of: verbs("GetPackage", "UploadPackage")},
 	{Code: codes.Unavailable, Reason: "NOT_READY", When: "the gateway has just started and has not read all objects", Retry: true, of: func(m Method) bool { return !m.is("Create") }},
 	{Code: codes.Unavailable, Reason: "GATEWAY_CREDENTIALS", When: "Kubernetes refuses what the gateway reads on its own account", Retry: true},
 	{Code: codes.Unavailable, Reason: "DRAINING", When: "the gateway is about to stop: connect to another replica", Retry: true},

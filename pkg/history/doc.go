@@ -30,7 +30,7 @@
 // Limits bounds the size of each part. If something is cut or missing, Summary.Lost says what and why, and a log has a line at the
 // place where bytes were cut. A reader never gets a shortened log without that line.
 //
-// A request to the store ends after Limits.Wait, also if the context has no deadline.
+// A request to the store ends after Limits.Wait, also if the context has no deadline. Bucket has the same bound for other uses of a bucket.
 //
 // # Retention
 //

@@ -103,7 +103,7 @@ func (s *Store) List(ctx context.Context, q Query, from Cursor, size int) (page 
 
 // listing reads the keys of the index.
 type listing struct {
-	bucket bucket
+	bucket Bucket
 	query  Query
 	// page has the keys that were listed by token and not looked at, and following is the token of the next ones.
 	page             []*blob.ListObject

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"gocloud.dev/blob"
 )
 
 const (
@@ -20,19 +18,14 @@ const (
 
 // putLog writes the log, and notes in r what is missing of it.
 func (s *Store) putLog(ctx context.Context, r *Record, in io.Reader) error {
-	writing, cancel := context.WithCancel(ctx)
-	defer cancel() // discards the object unless it was closed before
-	w, err := s.bucket.NewWriter(writing, r.folder()+logName, &blob.WriterOptions{
-		ContentType: "text/plain; charset=utf-8", MaxConcurrency: 1, BufferSize: 5 << 20,
-	})
+	w, err := s.bucket.NewWriter(ctx, r.folder()+logName, "text/plain; charset=utf-8")
 	if err != nil {
 		return failed("writing a log", err)
 	}
 	out := &tally{w: w}
 	lost, err := s.limits.copyLog(out, in)
 	if err != nil {
-		cancel()
-		_ = w.Close()
+		w.Discard()
 		return failed("writing a log", err)
 	}
 	if err := w.Close(); err != nil {
@@ -126,7 +119,7 @@ func (s *Store) Log(ctx context.Context, k Key, offset int64) (io.ReadCloser, er
 	if err := k.valid(); err != nil {
 		return nil, err
 	}
-	in, err := s.bucket.NewRangeReader(ctx, k.folder()+logName, offset, -1, nil)
+	in, err := s.bucket.NewRangeReader(ctx, k.folder()+logName, offset, -1)
 	if err != nil {
 		return nil, notFound("reading a log", err)
 	}

@@ -71,8 +71,7 @@ type Limits struct {
 	Log int64
 	// Record is the largest size of a record without the log in bytes. 0 means 4 MiB.
 	Record int64
-	// Wait is how long a request waits for the store, and the reader of a log for bytes. A log is written as long as the context lasts.
-	// 0 means 30 seconds.
+	// Wait is how long a request waits for the store; see NewBucket. 0 means 30 seconds.
 	Wait time.Duration
 }
 
@@ -88,9 +87,6 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Record <= 0 {
 		l.Record = defaultRecord
-	}
-	if l.Wait <= 0 {
-		l.Wait = defaultWait
 	}
 	return l
 }

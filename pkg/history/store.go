@@ -19,23 +19,22 @@ var ErrNotFound = errors.New("not found in the history")
 
 // Store reads and writes records. It is safe for concurrent use.
 type Store struct {
-	bucket bucket
+	bucket Bucket
 	limits Limits
 }
 
 // Open opens the store at a URL, as OpenBucket does.
 func Open(ctx context.Context, address string, l Limits) (*Store, error) {
-	opened, err := OpenBucket(ctx, address)
+	opened, err := OpenBucket(ctx, address, l.Wait)
 	if err != nil {
 		return nil, fmt.Errorf("opening the history store: %w", err)
 	}
-	return New(opened, l), nil
+	return &Store{opened, l.orDefault()}, nil
 }
 
 // New returns a store in a bucket, which Close closes.
 func New(b *blob.Bucket, l Limits) *Store {
-	l = l.orDefault()
-	return &Store{bucket{b, l.Wait}, l}
+	return &Store{NewBucket(b, l.Wait), l.orDefault()}
 }
 
 // Close closes the bucket.
@@ -120,7 +119,7 @@ func (s *Store) Get(ctx context.Context, k Key) (*Record, error) {
 
 // read decodes an object, of which it reads no more than a record can have.
 func (s *Store) read(ctx context.Context, key string, into any) error {
-	in, err := s.bucket.NewReader(ctx, key, nil)
+	in, err := s.bucket.NewReader(ctx, key)
 	if err != nil {
 		return notFound("reading", err)
 	}
@@ -157,9 +156,9 @@ func (s *Store) OfName(ctx context.Context, k Key) ([]Key, error) {
 		return nil, err
 	}
 	var keys []Key
-	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: ofName(k.Namespace, k.Kind, k.Name)}) {
+	for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: ofName(k.Namespace, k.Kind, k.Name)}) {
 		if err != nil {
-			return nil, err
+			return nil, failed("listing", err)
 		}
 		if found, ok := parseFolder(o.Key, k); ok {
 			keys = append(keys, found)

@@ -44,9 +44,9 @@ func (s *Store) Sums(ctx context.Context, namespace, month string, by Grouping) 
 	}
 	sums := map[[2]string]*Sum{}
 	var last usageEntry
-	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: usages + namespace + "/" + month + "/"}) {
+	for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: usages + namespace + "/" + month + "/"}) {
 		if err != nil {
-			return nil, err
+			return nil, failed("listing", err)
 		}
 		e, ok := parseUsage(o.Key, namespace)
 		if ok && e.uid == last.uid {
@@ -94,9 +94,9 @@ func (s *Store) sweepUsage(ctx context.Context, namespace string, now time.Time,
 		oldest = kept
 	}
 	first := usages + namespace + "/" + oldest.Format(MonthLayout)
-	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: usages + namespace + "/"}) {
+	for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: usages + namespace + "/"}) {
 		if err != nil || o.Key >= first {
-			return err
+			return failed("listing", err)
 		}
 		if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 			return failed("deleting", err)

@@ -29,9 +29,9 @@ type Swept struct {
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	var list []string
 	for _, prefix := range []string{index, usages} {
-		for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: prefix, Delimiter: "/"}) {
+		for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: prefix, Delimiter: "/"}) {
 			if err != nil {
-				return nil, err
+				return nil, failed("listing", err)
 			}
 			if o.IsDir {
 				list = append(list, strings.TrimSuffix(strings.TrimPrefix(o.Key, prefix), "/"))
@@ -48,9 +48,9 @@ func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Re
 	if !plain(namespace) {
 		return swept, ErrInvalidKey
 	}
-	for o, err := range s.bucket.objects(ctx, &blob.ListOptions{Prefix: index + namespace + "/"}) {
+	for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: index + namespace + "/"}) {
 		if err != nil {
-			return swept, err
+			return swept, failed("listing", err)
 		}
 		e, ok := parseEntry(o.Key)
 		if !ok {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/packages"
+	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/history"
 )
@@ -73,11 +74,11 @@ func (a *app) openPackages(ctx context.Context) (*packages.Store, error) {
 	if address == "" {
 		address = a.opts.HistoryStore
 	}
-	bucket, err := history.OpenBucket(ctx, address)
+	bucket, err := history.OpenBucket(ctx, address, 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening the package store: %w", err)
 	}
-	jobs := a.stores[1]
+	jobs := a.storesOf(service.Jobs.Resource)
 	return packages.New(packages.Options{
 		Bucket: bucket, URL: p.url, Keys: a.opts.pageTokenKeys, Job: jobs.get, Jobs: jobs.each, MaxSize: p.maxSize, NamespaceSize: p.namespaceSize, Keep: p.Keep,
 	})

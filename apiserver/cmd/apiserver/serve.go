@@ -17,6 +17,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/pkg/telemetry"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -166,7 +167,7 @@ func (a *app) followReadiness(ctx context.Context) {
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
 			a.health.SetServingStatus(kinds[i].Service.ServiceName, state)
-			if i == 0 { // services without a cache go by that of clusters
+			if kinds[i].Resource == service.Clusters.Resource { // services without a cache go by that of clusters
 				a.health.SetServingStatus(raygatev2.SubmissionService_ServiceDesc.ServiceName, state)
 				a.health.SetServingStatus(raygatev2.HistoryService_ServiceDesc.ServiceName, state)
 			}

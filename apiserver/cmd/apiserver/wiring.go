@@ -140,7 +140,7 @@ func (a *app) addServer(chain interceptor.Interceptor, tls serverTLS) {
 func (a *app) addServices() (err error) {
 	o := a.opts
 	if a.dashboards, err = dashboardproxy.New(dashboardproxy.Options{
-		Caller: a.config, Core: a.core, Pods: a.ownCore, Authorizer: a.authorizer, Cluster: a.stores[0].get, KubernetesProxy: o.UseKubernetesProxy, Stop: a.stop,
+		Caller: a.config, Core: a.core, Pods: a.ownCore, Authorizer: a.authorizer, Cluster: a.storesOf(service.Clusters.Resource).get, KubernetesProxy: o.UseKubernetesProxy, Stop: a.stop,
 	}); err != nil {
 		return err
 	}
@@ -185,11 +185,17 @@ func (a *app) addMetrics() {
 
 // record makes a write of an object visible to reads. It does nothing for a resource or a namespace that is not served.
 func (a *app) record(resource string, key types.NamespacedName, answer []byte) error {
+	if st, err := a.storesOf(resource).one(key.Namespace); err == nil {
+		return st.Record(key, answer)
+	}
+	return nil
+}
+
+// storesOf returns the stores of a kind by the name of its resource; none for one that is not served.
+func (a *app) storesOf(resource string) stores {
 	for i := range kinds {
 		if kinds[i].Resource == resource {
-			if st, err := a.stores[i].one(key.Namespace); err == nil {
-				return st.Record(key, answer)
-			}
+			return a.stores[i]
 		}
 	}
 	return nil

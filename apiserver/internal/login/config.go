@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/apiserver/internal/rest"
 )
 
 // CallbackPath is the path of redirects from providers.
@@ -95,15 +96,10 @@ func (c *Config) checkRedirect() error {
 	switch {
 	case err != nil || u.Host == "" || u.Path != CallbackPath || u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("redirectURL: %q is not https://HOST%s", c.RedirectURL, CallbackPath)
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !rest.IsLoopback(u.Hostname())):
 		return fmt.Errorf("redirectURL: %q must begin with https://; http:// is for this machine only", c.RedirectURL)
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // complete finds the issuer, reads the secret, and sets defaults.

@@ -172,6 +172,29 @@ func TestAttacksOnLogin(t *testing.T) {
 	}
 }
 
+// At the login the clock of a provider may be ahead by five minutes; a request with the token then has the limit of package issuers. A token that has
+// expired is refused at once.
+func TestClockSkewAtLogin(t *testing.T) {
+	p := oidcprovider.New(t)
+	l, clock := start(t, p)
+	clock.SetTime(clock.Now().Truncate(time.Second)) // times in tokens are whole seconds
+	in := func(d time.Duration) int64 { return clock.Now().Add(d).Unix() }
+	for name, tc := range map[string]struct {
+		inside, outside map[string]any
+	}{
+		"not before": {map[string]any{"nbf": in(5 * time.Minute)}, map[string]any{"nbf": in(5*time.Minute + time.Second)}},
+		"expired":    {map[string]any{"exp": in(0)}, map[string]any{"exp": in(-time.Second)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer p.Override(nil)
+			p.Override(tc.inside)
+			logIn(t, l, p)
+			p.Override(tc.outside)
+			refused(t, l, p)
+		})
+	}
+}
+
 func refused(t *testing.T, l *Login, p *oidcprovider.Provider) {
 	t.Helper()
 	sealed, answer := visit(t, l, p)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/url"
@@ -14,20 +12,21 @@ import (
 	"sync"
 	"time"
 
-	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/seal"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/history"
 )
 
 // Options of New. All are required but Keys and Clock.
 type Options struct {
-	Bucket *blob.Bucket
+	Bucket history.Bucket
 	// URL is where the Pods of Ray reach Prefix of the gateway.
 	URL *url.URL
 	// Keys are those of seal.New.
@@ -87,7 +86,7 @@ func (s *Store) Has(ctx context.Context, namespace, packageName string) (bool, e
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		return false, nil
 	case err != nil:
-		return false, failed("looking for a package", err)
+		return false, failed(ctx, "Look for a package", err)
 	}
 	return s.Clock.Since(found.ModTime) < s.Keep/2, nil
 }
@@ -106,39 +105,46 @@ func (s *Store) Put(ctx context.Context, namespace, packageName string, size int
 		return err
 	}
 	defer leave()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w, err := s.Bucket.NewWriter(ctx, folder(namespace)+sum, &blob.WriterOptions{ContentType: "application/zip", MaxConcurrency: 1})
+	w, err := s.Bucket.NewWriter(ctx, folder(namespace)+sum, "application/zip")
 	if err != nil {
-		return failed("storing a package", err)
+		return failed(ctx, storing, err)
 	}
 	hash := sha256.New()
-	_, err = io.Copy(w, io.TeeReader(content, hash))
+	_, err = io.Copy(writer{ctx, w}, io.TeeReader(content, hash))
 	if err == nil && hex.EncodeToString(hash.Sum(nil)) != sum {
 		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "WRONG_SUM", Message: "the SHA-256 sum of the package is not that of its name"}
 	}
 	if err != nil {
-		cancel() // so that Close stores nothing
-		_ = w.Close()
-		return failed("storing a package", err)
+		w.Discard()
+		return err
 	}
-	return failed("storing a package", w.Close())
+	return failed(ctx, storing, w.Close())
 }
 
-// failed wraps an error of the bucket, whose text may name buckets and hosts; nil for nil. Errors for the caller stay as they are.
-func failed(doing string, err error) error {
-	if err == nil {
-		return nil
+const storing = "Store a package"
+
+// writer translates the errors of the bucket, and leaves those of the content, which it is copied from.
+type writer struct {
+	ctx context.Context //nolint:containedctx // that of one call of Put
+	to  io.Writer
+}
+
+// Write implements io.Writer.
+func (w writer) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	return n, failed(w.ctx, storing, err)
+}
+
+// retry is when a client may try again.
+const retry = 10 * time.Second
+
+// failed translates an error of the bucket, whose text may name buckets and hosts, so that callers do not get it. Nil for nil.
+func failed(ctx context.Context, doing string, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
-	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, known) {
-			return known
-		}
-	}
-	if said, ok := errors.AsType[*rpcstatus.Error](err); ok {
-		return said
-	}
-	return fmt.Errorf("%s: %w", doing, err)
+	klog.FromContext(ctx).Error(err, doing)
+	return &rpcstatus.Error{Code: codes.Unavailable, Reason: "PACKAGES_UNAVAILABLE", Message: "the store of packages cannot be used now", RetryAfter: retry}
 }
 
 // sealed is what a URL is for: namespace, RayJob and sum of the package.
@@ -183,12 +189,12 @@ func (s *Store) Open(ctx context.Context, path string) (io.ReadCloser, int64, er
 	if err != nil || !strings.Contains(runtimeEnv(item), Prefix+text+".zip") {
 		return nil, 0, errNoPackage
 	}
-	in, err := s.Bucket.NewReader(ctx, folder(of[0])+of[2], nil)
+	in, err := s.Bucket.NewReader(ctx, folder(of[0])+of[2])
 	switch {
 	case gcerrors.Code(err) == gcerrors.NotFound:
 		return nil, 0, errNoPackage
 	case err != nil:
-		return nil, 0, failed("reading a package", err)
+		return nil, 0, failed(ctx, "Read a package", err)
 	}
 	return in, in.Size(), nil
 }

@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/driver"
 	"gocloud.dev/blob/memblob"
+	"gocloud.dev/gcerrors"
 	"google.golang.org/grpc/codes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +25,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/history"
 )
 
 // world has the RayJobs of all namespaces.
@@ -38,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { _ = bucket.Close() })
 	var err error
 	w.Store, err = New(Options{
-		Bucket: bucket, URL: &url.URL{Scheme: "https", Host: "gateway.example:8888"}, Job: w.job, Jobs: w.all, MaxSize: 100, NamespaceSize: 250, Keep: 10 * time.Hour, Clock: w.clock,
+		Bucket: history.NewBucket(bucket, 0), URL: &url.URL{Scheme: "https", Host: "gateway.example:8888"}, Job: w.job, Jobs: w.all, MaxSize: 100, NamespaceSize: 250, Keep: 10 * time.Hour, Clock: w.clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -220,5 +224,67 @@ func TestRoom(t *testing.T) {
 	kept, err := w.list(t.Context(), "a")
 	if others, _ := w.list(t.Context(), "b"); err != nil || len(kept) != 1 || len(others) != 0 {
 		t.Errorf("%d packages of a, want that of the job; %d of b, want none; %v", len(kept), len(others), err)
+	}
+}
+
+// silent is a store that does not answer: to a listing, or to all else.
+type silent struct {
+	driver.Bucket
+
+	lists bool
+}
+
+func wait[T any](ctx context.Context) (none T, err error) {
+	<-ctx.Done()
+	return none, ctx.Err()
+}
+
+func (s silent) ListPaged(ctx context.Context, _ *driver.ListOptions) (*driver.ListPage, error) {
+	if s.lists {
+		return &driver.ListPage{}, nil
+	}
+	return wait[*driver.ListPage](ctx)
+}
+
+func (silent) Attributes(ctx context.Context, _ string) (*driver.Attributes, error) {
+	return wait[*driver.Attributes](ctx)
+}
+
+func (silent) NewRangeReader(ctx context.Context, _ string, _, _ int64, _ *driver.ReaderOptions) (driver.Reader, error) {
+	return wait[driver.Reader](ctx)
+}
+
+func (silent) NewTypedWriter(ctx context.Context, _, _ string, _ *driver.WriterOptions) (driver.Writer, error) {
+	return silentWriter{ctx}, nil
+}
+
+func (silent) ErrorCode(error) gcerrors.ErrorCode { return gcerrors.Unknown }
+func (silent) ErrorAs(error, any) bool            { return false }
+func (silent) Close() error                       { return nil }
+
+type silentWriter struct{ ctx context.Context }
+
+func (w silentWriter) Write([]byte) (int, error) { return wait[int](w.ctx) }
+func (w silentWriter) Close() error              { return w.ctx.Err() }
+
+// TestSilentStore: every request to a store that does not answer ends, and callers can try again.
+func TestSilentStore(t *testing.T) {
+	w := newWorld(t)
+	path := w.use(t, "a", "train", "files")
+	has := func() error { _, err := w.Has(t.Context(), "a", nameOf("files")); return err }
+	open := func() error { _, _, err := w.Open(t.Context(), path); return err }
+	put := func() error { return w.put(t, "a", "files") }
+	for name, tc := range map[string]struct {
+		lists bool
+		do    func() error
+	}{
+		"look": {true, has}, "read": {true, open}, "make room": {false, put}, "write": {true, put}, "sweep": {false, func() error { return w.Sweep(t.Context()) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.Bucket = history.NewBucket(blob.NewBucket(silent{lists: tc.lists}), 20*time.Millisecond)
+			if known, ok := errors.AsType[*rpcstatus.Error](tc.do()); !ok || known.Reason != "PACKAGES_UNAVAILABLE" {
+				t.Errorf("error %v", known)
+			}
+		})
 	}
 }

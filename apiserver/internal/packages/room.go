@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -62,21 +61,19 @@ func (s *Store) makeRoom(ctx context.Context, namespace string, size int64) (lea
 // Sweep deletes the packages of all namespaces that no RayJob has used for the time of Keep.
 func (s *Store) Sweep(ctx context.Context) error {
 	var failures []error
-	it := s.Bucket.List(&blob.ListOptions{Prefix: "packages/", Delimiter: "/"})
-	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return errors.Join(failures...)
-		}
+	for o, err := range s.Bucket.Objects(ctx, &blob.ListOptions{Prefix: "packages/", Delimiter: "/"}) {
 		if err != nil {
-			return failed("listing packages", err)
+			return failed(ctx, listing, err)
 		}
 		if o.IsDir {
 			_, err := s.sweep(ctx, strings.TrimSuffix(strings.TrimPrefix(o.Key, "packages/"), "/"), s.NamespaceSize)
 			failures = append(failures, err)
 		}
 	}
+	return errors.Join(failures...)
 }
+
+const listing = "List packages"
 
 // sweep deletes unused packages that are too old, and the oldest unused ones until the rest has at most so many bytes. It returns how many
 // bytes remain.
@@ -104,7 +101,7 @@ func (s *Store) sweep(ctx context.Context, namespace string, most int64) (kept i
 			continue
 		}
 		if err := s.Bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-			return kept, failed("deleting a package", err)
+			return kept, failed(ctx, "Delete a package", err)
 		}
 		kept -= o.Size
 	}
@@ -112,17 +109,13 @@ func (s *Store) sweep(ctx context.Context, namespace string, most int64) (kept i
 }
 
 func (s *Store) list(ctx context.Context, namespace string) (found []*blob.ListObject, err error) {
-	it := s.Bucket.List(&blob.ListOptions{Prefix: folder(namespace)})
-	for {
-		o, err := it.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
+	for o, err := range s.Bucket.Objects(ctx, &blob.ListOptions{Prefix: folder(namespace)}) {
 		if err != nil {
-			return nil, failed("listing packages", err)
+			return nil, failed(ctx, listing, err)
 		}
 		found = append(found, o)
 	}
+	return found, nil
 }
 
 // inUse returns the keys of the packages whose URLs are in the runtime environments of RayJobs that have not ended.

@@ -12,7 +12,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// Kinds are the served kinds. A new one comes last.
+// Kinds are the served kinds.
 var Kinds = []resource.Kind{Clusters, Jobs, Services, CronJobs}
 
 // The kinds, each with the service that serves it.

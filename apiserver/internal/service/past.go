@@ -159,7 +159,7 @@ func (s *jobServer) sendPast(ctx context.Context, r *history.Record, q logQuery,
 			return away(ctx, err)
 		}
 		defer func() { _ = in.Close() }()
-		_, err = io.CopyBuffer(onlyWriter{to}, in, make([]byte, maxPart))
+		_, err = io.CopyBuffer(to, in, make([]byte, maxPart))
 		return err
 	}
 	if q.tail != nil {
@@ -175,9 +175,6 @@ func (s *jobServer) sendPast(ctx context.Context, r *history.Record, q logQuery,
 	out.next = q.offset
 	return copyFrom(q.offset, out)
 }
-
-// onlyWriter keeps the reader from writing pieces of any size.
-type onlyWriter struct{ io.Writer }
 
 // headServiceOf is the name of the head Service that the cluster had; empty if it is unknown, which means any name.
 func headServiceOf(r *history.Record) string {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func standardOf(noun string) map[string]method {
 
 // Resources are what the services read and write.
 type Resources struct {
-	// Kinds has those of each kind, in the order of the variable Kinds.
+	// Kinds has those of each kind of the variable Kinds.
 	Kinds []*resource.Resource
 	// History has the logs of clusters that are gone; nil for none.
 	History History
@@ -52,9 +53,14 @@ type Resources struct {
 	Packages *packages.Store
 }
 
+// of returns those of a kind.
+func (r Resources) of(kind resource.Kind) *resource.Resource {
+	return r.Kinds[slices.IndexFunc(r.Kinds, func(one *resource.Resource) bool { return one.Resource == kind.Resource })]
+}
+
 // RegisterAll registers the services of all kinds, and those of submissions and the history, whose pages have tokens.
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
-	clusters, jobs, services, cronJobs := r.Kinds[0], r.Kinds[1], r.Kinds[2], r.Kinds[3]
+	clusters, jobs, services, cronJobs := r.of(Clusters), r.of(Jobs), r.of(Services), r.of(CronJobs)
 	jobs.Dependents, services.Dependents, cronJobs.Dependents = clusters, clusters, jobs
 	records := past{store: r.History}
 	special := map[*resource.Resource]any{

@@ -154,6 +154,13 @@ egress:
 {{- if and .Values.history.url .Values.history.persistence.enabled }}
 {{- fail "history.persistence.enabled is a store of its own: set history.url to \"\"" }}
 {{- end }}
+{{- $packages := .Values.gateway.packages }}
+{{- if and $packages.url (not $packages.store) (not (include "raygate.history.url" .Values.history)) }}
+{{- fail "gateway.packages.url needs gateway.packages.store, or a history" }}
+{{- end }}
+{{- if and $packages.store (not $packages.url) }}
+{{- fail "gateway.packages.store needs gateway.packages.url" }}
+{{- end }}
 {{- range $field := list "affinity" "containers" "nodeSelector" "securityContext" "serviceAccountName" "tolerations" "topologySpreadConstraints" "volumes" }}
 {{- if or (hasKey $.Values.podSpec $field) (hasKey $.Values.gateway.podSpec $field) }}
 {{- fail (printf "podSpec.%s is a field that the chart sets: use its own value" $field) }}

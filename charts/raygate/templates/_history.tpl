@@ -3,6 +3,15 @@
 {{- ternary "file:///history" .url .persistence.enabled }}
 {{- end }}
 
+{{- /* Arguments of the values that are set: a dict of flags. */ -}}
+{{- define "raygate.flags" -}}
+{{- range $flag, $value := . }}
+{{- with $value }}
+- {{ printf "--%s=%s" $flag . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "raygate.history.claim" -}}
 {{- .persistence.existingClaim | default "raygate-history" }}
 {{- end }}

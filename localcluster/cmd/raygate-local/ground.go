@@ -111,7 +111,7 @@ func (g *ground) settle(cfg *rest.Config, sim *simnode.Simulator) error {
 	g.out.plain(fmt.Sprintf(`
   WARNING: Ray is simulated, but entrypoints are not. The entrypoint of every Ray job, and every container that calls "ray job",
   RUNS AS A PROCESS OF THIS MACHINE, with the rights of %s, in folders below
-  %s. Whoever may write to the API server may run programs here. To leave this out: make run SIMULATE=false
+  %s. A user who may write to the API server may run programs here. To leave this out: make run SIMULATE=false
 `, name, g.paths.pods()))
 	return nil
 }

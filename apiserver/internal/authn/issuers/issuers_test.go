@@ -114,6 +114,27 @@ func TestTokensOfAProvider(t *testing.T) {
 	}
 }
 
+// The clock of a provider may be ahead by one minute. A token that has expired is refused at once. The verifier has no clock for tests, so there are some
+// seconds on both sides.
+func TestClockSkew(t *testing.T) {
+	p := oidcprovider.New(t)
+	i, identify := start(t, p)
+	i.await(t)
+	in := func(claim string, d time.Duration) string {
+		return p.Token(t, map[string]any{claim: time.Now().Add(d).Unix()})
+	}
+	for name, token := range map[string]string{"not before": in("nbf", 50*time.Second), "expires": in("exp", 10*time.Second)} {
+		if _, err := ask(t, identify, token); err != nil {
+			t.Errorf("%s, just inside: %v", name, err)
+		}
+	}
+	for name, token := range map[string]string{"not before": in("nbf", 70*time.Second), "expired": in("exp", -2*time.Second)} {
+		if _, err := ask(t, identify, token); !apierrors.IsUnauthorized(err) {
+			t.Errorf("%s, just outside: %v", name, err)
+		}
+	}
+}
+
 func TestKeysRotate(t *testing.T) {
 	p := oidcprovider.New(t)
 	i, identify := start(t, p)

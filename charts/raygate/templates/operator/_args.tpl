@@ -23,9 +23,9 @@
 {{- if $v.useKubernetesProxy }}
 - --use-kubernetes-proxy
 {{- end }}
-{{- with include "raygate.history.url" $v.history }}
-- {{ printf "--history-store=%s" . | quote }}
-{{- end }}
+{{- $h := $v.history }}
+{{- $limits := dict "history-wait" $h.wait "history-log-limit" $h.logLimit "history-max-age" $h.maxAge "history-max-size" $h.maxSize }}
+{{- include "raygate.flags" (merge $limits (dict "history-store" (include "raygate.history.url" $h))) }}
 {{- if not $v.leaderElectionEnabled }}
 - --leader-elect=false
 {{- end }}
