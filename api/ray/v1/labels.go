@@ -84,6 +84,16 @@ const (
 	AnnotationUser = "raygate.io/user"
 )
 
+// Profiles of the gateway.
+const (
+	// LabelProfile is the profile that the gateway adds to an object when the object is created or applied: the name of a ConfigMap.
+	LabelProfile = "raygate.io/profile"
+	// LabelConfigType on a ConfigMap is its use in the gateway.
+	LabelConfigType = "raygate.io/config-type"
+	// ConfigTypeProfile is the config type of a profile.
+	ConfigTypeProfile = "profile"
+)
+
 // Annotations that users set.
 const (
 	// AnnotationFTEnabled set to true, in any case of letters, is the old way to turn on GCS fault tolerance.

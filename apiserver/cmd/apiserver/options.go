@@ -57,6 +57,8 @@ type Options struct {
 
 	Telemetry telemetry.Options
 
+	// ProfileNamespace has the profiles for all namespaces; empty means none.
+	ProfileNamespace string
 	// HistoryStore is the URL of the history of ended objects; empty means none.
 	HistoryStore string
 	Packages     PackageOptions
@@ -128,6 +130,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.CallTimeout, "call-timeout", o.CallTimeout, "How long a short call may take. A client may set an earlier deadline.")
 	fs.StringVar(&o.MemoryLimit, "memory-limit", o.MemoryLimit, "Memory that the process may take, as in 512Mi; it bounds what is held for callers and what is kept of objects. Empty means GOMEMLIMIT, else the limit of the container.")
 	fs.StringVar(&o.HistoryStore, "history-store", o.HistoryStore, "Store of the history that the operator writes, with the same URL: logs of jobs are served from it after their clusters are gone. Unset: off.")
+	fs.StringVar(&o.ProfileNamespace, "profile-namespace", o.ProfileNamespace, "Namespace with the profiles for all namespaces: ConfigMaps that a caller may use with the right to get them. They come before profiles of the same name in the caller's namespace. Unset: each namespace has only its own.")
 	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
@@ -239,6 +242,8 @@ func (o *Options) Validate() error {
 		problems := apivalidation.IsDNS1123Label(ns)
 		check(len(problems) > 0, "--namespaces: %q is not a namespace: %s", ns, strings.Join(problems, "; "))
 	}
+	problems := apivalidation.IsDNS1123Label(o.ProfileNamespace)
+	check(o.ProfileNamespace != "" && len(problems) > 0, "--profile-namespace: %q is not a namespace: %s", o.ProfileNamespace, strings.Join(problems, "; "))
 	check(o.PageTokenSecret != "" && !isNamespacedName(o.PageTokenSecret), "--page-token-secret=%s is not the namespace/name of a Secret", o.PageTokenSecret)
 	check(o.CallTimeout <= 0, "--call-timeout must be positive")
 	check(mostVerbose(o.Logging) > maxVerbosity, "--v and --vmodule must not exceed %d: from there on the bodies of requests to Kubernetes are logged, tokens and Secrets among them", maxVerbosity)

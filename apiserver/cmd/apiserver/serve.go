@@ -170,6 +170,7 @@ func (a *app) followReadiness(ctx context.Context) {
 			if kinds[i].Resource == service.Clusters.Resource { // services without a cache go by that of clusters
 				a.health.SetServingStatus(raygatev2.SubmissionService_ServiceDesc.ServiceName, state)
 				a.health.SetServingStatus(raygatev2.HistoryService_ServiceDesc.ServiceName, state)
+				a.health.SetServingStatus(raygatev2.ProfileService_ServiceDesc.ServiceName, state)
 			}
 		}
 		a.health.SetServingStatus("", all)

@@ -26,6 +26,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/packages"
+	"github.com/raygate/raygate/apiserver/internal/profile"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -144,14 +145,15 @@ func (a *app) addServices() (err error) {
 	}); err != nil {
 		return err
 	}
+	profiles := &profile.Reader{Core: a.core, Authorizer: a.authorizer, Namespace: o.ProfileNamespace}
 	a.resources = make([]*resource.Resource, len(kinds))
 	for i, kind := range kinds {
 		a.resources[i] = resource.New(kind, resource.Options{
 			In: storeIn[resource.Store](a.stores[i]), Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
-			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.registry(),
+			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.registry(), Profiles: profiles,
 		})
 	}
-	r := service.Resources{Kinds: a.resources}
+	r := service.Resources{Kinds: a.resources, Profiles: profiles}
 	if o.HistoryStore != "" {
 		if r.History, err = history.Open(context.Background(), o.HistoryStore, history.Limits{}); err != nil {
 			return err

@@ -24,6 +24,9 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 	if err != nil {
 		return err
 	}
+	if err := r.addProfile(ctx, in); err != nil {
+		return err
+	}
 	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: req.GetFieldManager(), Force: req.GetForce()}
 	if o.Manager == "" {
 		o.Manager = clientName(ctx)

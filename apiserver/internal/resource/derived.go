@@ -19,7 +19,7 @@ func (r *Resource) Find(ctx context.Context, namespace, name string) (*store.Ite
 // Permit returns an error unless the caller may list the objects of a namespace or, by another verb, use the one of a name, which need not
 // exist.
 func (r *Resource) Permit(ctx context.Context, verb, namespace, name string) error {
-	err := checkNamespace(namespace)
+	err := CheckNamespace(namespace)
 	if verb != "list" {
 		err = checkName(namespace, name)
 	}
@@ -72,7 +72,7 @@ func (r *Resource) Remove(ctx context.Context, namespace, name string) error {
 // Page returns a page of objects for a caller who may list them.
 func (r *Resource) Page(ctx context.Context, o store.ListOptions) (*store.Page, error) {
 	if o.Namespace != "" {
-		if err := checkNamespace(o.Namespace); err != nil {
+		if err := CheckNamespace(o.Namespace); err != nil {
 			return nil, err
 		}
 	}

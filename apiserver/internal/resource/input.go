@@ -113,7 +113,7 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 			delete(meta, name)
 		}
 	}
-	in.form = append(in.form, manifest.Join(manifest.Decode(in.tree, in.typed, nil), validation.GroupsWithoutName(in.tree))...)
+	in.decode()
 	in.place, in.uid = r.checkPlace(in), in.typed.GetUID()
 	meta := nested(in.tree, "metadata")
 	meta["namespace"] = namespace
@@ -123,6 +123,11 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 		in.typed.SetName(name)
 	}
 	return in, nil
+}
+
+// decode reads the tree into the typed object, and notes mistakes in its form.
+func (in *input) decode() {
+	in.form = append(in.form, manifest.Join(manifest.Decode(in.tree, in.typed, nil), validation.GroupsWithoutName(in.tree))...)
 }
 
 // checkPlace compares kind, namespace and name of the object with the request. Those that the object lacks come from the request.

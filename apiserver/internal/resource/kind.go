@@ -25,6 +25,8 @@ type Kind struct {
 	Basic []string
 	// Groups is the path of the worker groups that Scale changes. Empty means that there are none.
 	Groups string
+	// Cluster is the path of the RayClusterSpec, to which profiles add.
+	Cluster []string
 	// States are those that Wait can wait for, by name, besides deleted and conditions.
 	States map[string]func(*store.Item) Progress
 	// Diagnosis returns whether an object is ready, and the reasons why not, the most important first.

@@ -135,7 +135,7 @@ func (r *Resource) selection(ctx context.Context, req selector) (s store.Selecti
 		return s, err
 	}
 	if s.Namespace != "" {
-		if err := checkNamespace(s.Namespace); err != nil {
+		if err := CheckNamespace(s.Namespace); err != nil {
 			return s, err
 		}
 	}

@@ -28,8 +28,8 @@ func readOptions(ctx context.Context) (store.ReadOptions, error) {
 	return store.ReadOptions{MinVersion: values[0]}, checkVersion(minVersionKey, values[0])
 }
 
-// checkNamespace refuses invalid namespaces, with which requests to the API server would have another path.
-func checkNamespace(namespace string) error {
+// CheckNamespace refuses invalid namespaces, with which requests to the API server would have another path.
+func CheckNamespace(namespace string) error {
 	if isLabel(namespace) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func isLabel(s string) bool {
 }
 
 func checkName(namespace, name string) error {
-	if err := checkNamespace(namespace); err != nil {
+	if err := CheckNamespace(namespace); err != nil {
 		return err
 	}
 	if isLabel(name) {

@@ -44,6 +44,8 @@ type Options struct {
 	Core rest.Interface
 	// Devices is the current registry of shared accelerators, with which diagnoses plan Pods. Nil disables that.
 	Devices Registry
+	// Profiles has the profiles that objects may name. Nil means that the label of a profile has no effect.
+	Profiles Profiles
 	// Warn sends the client a warning, which does not stop the call. Nil drops it.
 	Warn func(ctx context.Context, text string)
 }

@@ -24,7 +24,7 @@ type CreateRequest interface {
 
 // Create creates the object of the request and fills in resp.
 func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Message) error {
-	if err := checkNamespace(req.GetNamespace()); err != nil {
+	if err := CheckNamespace(req.GetNamespace()); err != nil {
 		return err
 	}
 	if err := checkRequestID(req.GetRequestId()); err != nil {
@@ -36,6 +36,9 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 	}
 	in, err := r.read(ctx, req, req.GetNamespace(), "")
 	if err != nil {
+		return err
+	}
+	if err := r.addProfile(ctx, in); err != nil {
 		return err
 	}
 	if err := r.decide(ctx, in, r.validateNew(in)); err != nil {

@@ -20,7 +20,7 @@ var (
 	// Clusters are served by ClusterService.
 	Clusters = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCluster"), Resource: "rayclusters", State: "status.state", MaxNameLength: 53},
-		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Service: &raygatev2.ClusterService_ServiceDesc, Diagnosis: resource.DiagnoseCluster,
+		Checks: checksOf("RayCluster"), Message: &raygatev2.RayCluster{}, Cluster: []string{"spec"}, Service: &raygatev2.ClusterService_ServiceDesc, Diagnosis: resource.DiagnoseCluster,
 		Basic: groupBasic("", "suspend", "managedBy"), Groups: "spec.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready": func(item *store.Item) resource.Progress {
@@ -33,7 +33,7 @@ var (
 	// Jobs are served by JobService.
 	Jobs = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayJob"), Resource: "rayjobs", State: "status.jobDeploymentStatus", MaxNameLength: 47},
-		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Service: &raygatev2.JobService_ServiceDesc, Diagnosis: resource.DiagnoseJob,
+		Checks: checksOf("RayJob"), Message: &raygatev2.RayJob{}, Cluster: []string{"spec", "rayClusterSpec"}, Service: &raygatev2.JobService_ServiceDesc, Diagnosis: resource.DiagnoseJob,
 		Basic: groupBasic("rayClusterSpec.", "entrypoint", "clusterSelector", "submissionMode", "suspend", "managedBy", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished"),
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready":     jobIs(rayv1.JobDeploymentStatusRunning),
@@ -51,7 +51,7 @@ var (
 	// Services are served by ServeService.
 	Services = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayService"), Resource: "rayservices", State: "status.serviceStatus", MaxNameLength: 47},
-		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Service: &raygatev2.ServeService_ServiceDesc, Diagnosis: resource.DiagnoseService,
+		Checks: checksOf("RayService"), Message: &raygatev2.RayService{}, Cluster: []string{"spec", "rayClusterConfig"}, Service: &raygatev2.ServeService_ServiceDesc, Diagnosis: resource.DiagnoseService,
 		Basic: groupBasic("rayClusterConfig.", "suspend", "managedBy", "upgradeStrategy"), Groups: "spec.rayClusterConfig.workerGroupSpecs",
 		States: map[string]func(*store.Item) resource.Progress{
 			"ready":     serviceReady,
@@ -61,7 +61,7 @@ var (
 	// CronJobs are served by CronJobService.
 	CronJobs = resource.Kind{
 		Kind:   store.Kind{GroupVersionKind: rayv1.GroupVersion.WithKind("RayCronJob"), Resource: "raycronjobs", MaxNameLength: 36},
-		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Service: &raygatev2.CronJobService_ServiceDesc, Diagnosis: resource.DiagnoseCronJob,
+		Checks: checksOf("RayCronJob"), Message: &raygatev2.RayCronJob{}, Cluster: []string{"spec", "jobTemplate", "rayClusterSpec"}, Service: &raygatev2.CronJobService_ServiceDesc, Diagnosis: resource.DiagnoseCronJob,
 		Basic: []string{"schedule", "timeZone", "suspend", "jobTemplate.entrypoint"},
 		States: map[string]func(*store.Item) resource.Progress{
 			"suspended": func(item *store.Item) resource.Progress {

@@ -17,6 +17,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/packages"
+	"github.com/raygate/raygate/apiserver/internal/profile"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -51,6 +52,8 @@ type Resources struct {
 	History History
 	// Packages are those of RayJobs without a cluster yet; nil for none.
 	Packages *packages.Store
+	// Profiles are those that objects may name.
+	Profiles *profile.Reader
 }
 
 // of returns those of a kind.
@@ -58,7 +61,7 @@ func (r Resources) of(kind resource.Kind) *resource.Resource {
 	return r.Kinds[slices.IndexFunc(r.Kinds, func(one *resource.Resource) bool { return one.Resource == kind.Resource })]
 }
 
-// RegisterAll registers the services of all kinds, and those of submissions and the history, whose pages have tokens.
+// RegisterAll registers the services of all kinds and of profiles, and those of submissions and the history, whose pages have tokens.
 func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) {
 	clusters, jobs, services, cronJobs := r.of(Clusters), r.of(Jobs), r.of(Services), r.of(CronJobs)
 	jobs.Dependents, services.Dependents, cronJobs.Dependents = clusters, clusters, jobs
@@ -71,6 +74,7 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 		Register(server, kind, special[kind])
 	}
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens, jobs: jobs, packages: r.Packages})
+	raygatev2.RegisterProfileServiceServer(server, &profileServer{reader: r.Profiles})
 	ended := &historyServer{past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens, clock: clock.RealClock{}}
 	raygatev2.RegisterHistoryServiceServer(server, ended)
 	if r.History != nil {

@@ -26,7 +26,7 @@ func TestRegisterServesEveryMethod(t *testing.T) {
 	slices.Reverse(all) // kinds are found by their names
 	server := registered{}
 	RegisterAll(server, Resources{Kinds: all}, nil, store.NewTokens(nil, nil))
-	services := []*grpc.ServiceDesc{&raygatev2.SubmissionService_ServiceDesc, &raygatev2.HistoryService_ServiceDesc}
+	services := []*grpc.ServiceDesc{&raygatev2.SubmissionService_ServiceDesc, &raygatev2.HistoryService_ServiceDesc, &raygatev2.ProfileService_ServiceDesc}
 	for _, kind := range Kinds {
 		services = append(services, kind.Service)
 	}

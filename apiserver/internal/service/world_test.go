@@ -35,6 +35,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/profile"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
@@ -85,10 +86,11 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	profiles := &profile.Reader{Core: core, Authorizer: w, Namespace: "platform"}
 	options := func(kind resource.Kind) resource.Options {
 		return resource.Options{
 			In: func(string) (resource.Store, error) { return objects{w, kind.Checks.Kind}, nil }, Authorizer: w, Core: core,
-			Warn: func(context.Context, string) {},
+			Warn: func(context.Context, string) {}, Profiles: profiles,
 		}
 	}
 	proxy, err := dashboardproxy.New(dashboardproxy.Options{Caller: config, Core: core, Authorizer: w, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
@@ -103,7 +105,7 @@ func newWorld(t *testing.T) *world {
 	server := grpc.NewServer(entry.ServerOptions()...)
 	tokens := store.NewTokens(nil, nil)
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
-		resources := service.Resources{History: w.past}
+		resources := service.Resources{History: w.past, Profiles: profiles}
 		for _, kind := range service.Kinds {
 			resources.Kinds = append(resources.Kinds, resource.New(kind, options(kind)))
 		}
