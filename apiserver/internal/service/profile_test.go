@@ -14,6 +14,8 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/clients/go/convert"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // addProfiles adds ConfigMaps to the API server: those of namespace platform are for all namespaces.
@@ -82,6 +84,25 @@ func TestCreateWithProfile(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A client that sends typed objects sends empty fields, too: they do not hide those of the profile.
+func TestEmptyFieldsTakeThoseOfTheProfile(t *testing.T) {
+	w := newProfileWorld(t)
+	job := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Name: "new", Labels: map[string]string{rayv1.LabelProfile: "small"}}}
+	job.Spec = rayv1.RayJobSpec{Entrypoint: "x", RayClusterSpec: &rayv1.RayClusterSpec{HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}}}}
+	message, err := convert.RayJob.Message(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := w.jobs.CreateJob(t.Context(), &raygatev2.CreateJobRequest{Namespace: "default", Job: message})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := made.GetJob().GetSpec().GetRayClusterSpec()
+	if spec.GetRayVersion() != "2.60.0" || !strings.Contains(spec.GetHeadGroupSpec().GetTemplate().String(), "ray:1") {
+		t.Errorf("the profile is missing in %v", spec)
 	}
 }
 

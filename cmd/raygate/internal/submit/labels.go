@@ -25,6 +25,7 @@ func (o *Options) labels() (map[string]string, error) {
 	for _, of := range []struct{ flag, value, key, kind string }{
 		{"queue", o.Queue, rayv1.LabelKueueQueue, "LocalQueue in the namespace of the job"},
 		{"priority-class", o.PriorityClass, rayv1.LabelKueuePriorityClass, "WorkloadPriorityClass"},
+		{"profile", o.Profile, rayv1.LabelProfile, "profile, as in raygate profiles"},
 	} {
 		if of.value == "" {
 			continue

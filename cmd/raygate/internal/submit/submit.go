@@ -69,7 +69,9 @@ type Options struct {
 	Mode string
 	// Queue and PriorityClass are names of a LocalQueue and a WorkloadPriorityClass of Kueue. Empty means none.
 	Queue, PriorityClass string
-	Labels               map[string]string
+	// Profile is the name of a profile, which the gateway adds. Empty means none.
+	Profile string
+	Labels  map[string]string
 }
 
 // GenerateName is the beginning of the names of RayJobs without a name.
@@ -233,6 +235,9 @@ func template(name, image string, size Size) (corev1.PodTemplateSpec, error) {
 			return corev1.PodTemplateSpec{}, fmt.Errorf("%s: %q is not a quantity such as 500m, 2 or 16Gi", want.flag, want.value)
 		}
 		list[want.name] = quantity
+	}
+	if image == "" && len(list) == 0 { // the profile has the container
+		return corev1.PodTemplateSpec{}, nil
 	}
 	container := corev1.Container{Name: name, Image: image, Resources: corev1.ResourceRequirements{Requests: list, Limits: maps.Clone(list)}}
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}}}, nil

@@ -161,3 +161,45 @@ func TestNonsense(t *testing.T) {
 		}
 	}
 }
+
+// What the user does not give is left to the profile.
+func TestRayJobOfProfile(t *testing.T) {
+	o := options()
+	o.Profile, o.Image, o.RayVersion, o.Head, o.Workers, o.Worker = "a100x4", "", "", Size{}, 2, Size{GPU: "8"}
+	job, err := o.RayJob()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := Document(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := yaml.Marshal(map[string]any{"labels": document["metadata"].(map[string]any)["labels"], "cluster": document["spec"].(map[string]any)["rayClusterSpec"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `cluster:
+  headGroupSpec:
+    rayStartParams: {}
+  workerGroupSpecs:
+  - groupName: workers
+    maxReplicas: 2
+    minReplicas: 2
+    rayStartParams: {}
+    replicas: 2
+    template:
+      spec:
+        containers:
+        - name: ray-worker
+          resources:
+            limits:
+              nvidia.com/gpu: "8"
+            requests:
+              nvidia.com/gpu: "8"
+labels:
+  raygate.io/profile: a100x4
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

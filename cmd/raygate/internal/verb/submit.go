@@ -76,6 +76,9 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
   # In a queue of Kueue, before jobs of lower priority
   raygate submit --queue team-a --priority-class high --workers 2 -- python train.py
 
+  # With image, resources and queue of a profile (raygate profiles)
+  raygate submit . --profile a100x4 --workers 4 -- python train.py
+
   # As a manifest
   raygate submit --name train --dry-run=client -o yaml -- 'python prepare.py && python train.py'`,
 		Args: folderAndCommand,
@@ -108,6 +111,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.BoolVar(&c.Keep, "keep", false, "keep the new cluster after the end")
 	f.StringVar(&c.Queue, "queue", "", "LocalQueue of Kueue, in which the RayJob waits for its quota")
 	f.StringVar(&c.PriorityClass, "priority-class", "", "WorkloadPriorityClass of Kueue")
+	f.StringVar(&c.Profile, "profile", "", "profile of the new cluster, for all that other flags do not set; --workers and --worker-* are about its group workers")
 	f.StringToStringVar(&c.Labels, "label", nil, "labels of the RayJob, as KEY=VALUE")
 	f.BoolVar(&c.detach, "detach", false, "do not wait for the job and print no log")
 	f.BoolVar(&c.stopOnInterrupt, "stop-on-interrupt", false, "stop the job on Ctrl-C without asking")
@@ -128,7 +132,7 @@ func folderAndCommand(cmd *cobra.Command, args []string) error {
 // newClusterFlags make no sense for a cluster that runs.
 var newClusterFlags = []string{
 	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "submission-mode", "backoff-limit", "deadline",
-	"ttl", "keep", "dry-run", "queue", "priority-class", "label",
+	"ttl", "keep", "dry-run", "queue", "priority-class", "label", "profile",
 }
 
 func (c *submitCommand) run(ctx context.Context, s *session, args []string) error {
@@ -214,9 +218,7 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 	if c.Resources, err = submit.ParseResources(c.resources); err != nil {
 		return err
 	}
-	if c.Image == "" {
-		c.Image = "rayproject/ray:" + c.RayVersion
-	}
+	c.setDefaults(s.cmd.Flags())
 	return nil
 }
 

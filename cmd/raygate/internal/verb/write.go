@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/clients/go/convert"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -66,9 +67,11 @@ func done(operation string, validateOnly bool) string {
 
 // write is the common part of create and apply.
 type write struct {
-	verb   string
-	files  []string
-	output output.Flags
+	verb  string
+	files []string
+	// profile is the name of the profile of the objects; empty means that of the files.
+	profile string
+	output  output.Flags
 	effect
 	apply raygate.ApplyOptions
 }
@@ -76,19 +79,25 @@ type write struct {
 func newCreate(flags *connect.Flags) *cobra.Command {
 	w := &write{verb: "created"}
 	cmd := &cobra.Command{
-		Use:   "create -f FILE...",
-		Short: "Create objects from files",
+		Use:   "create {-f FILE... | TYPE NAME --profile PROFILE}",
+		Short: "Create objects from files, or one from a profile",
 		Long: `Create the Ray objects in YAML or JSON files. Files can contain several documents and
 lists. Other objects are skipped, with a note.
 
 All errors in an object are reported at once, with their paths. Objects without a
-namespace get the current one. With -n, an object of another namespace is refused.`,
+namespace get the current one. With -n, an object of another namespace is refused.
+
+With --profile, the gateway adds to each object what it lacks from this profile of the
+platform team. TYPE NAME is an object that has nothing but the profile, such as a cluster.`,
 		Example: `  raygate create -f cluster.yaml
   helm template my-chart | raygate create -f - --dry-run=server
-  raygate create -f job.yaml --wait --timeout 1h`,
+  raygate create -f job.yaml --wait --timeout 1h
+  raygate create raycluster demo --profile a100x4`,
 		RunE: run(flags, w.run),
 	}
 	w.add(cmd)
+	cmd.Flags().StringVar(&w.profile, "profile", "", "profile of the objects (raygate profiles)")
+	cmd.Args = cobra.MaximumNArgs(2)
 	return cmd
 }
 
@@ -118,7 +127,7 @@ func (w *write) add(cmd *cobra.Command) {
 	cmd.Args = cobra.NoArgs
 }
 
-func (w *write) run(ctx context.Context, s *session, _ []string) error {
+func (w *write) run(ctx context.Context, s *session, args []string) error {
 	if err := w.output.Check("", output.JSON, output.YAML, output.Name); err != nil {
 		return err
 	}
@@ -129,7 +138,7 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 	if w.wait && validateOnly {
 		return errors.New("--wait and --dry-run exclude each other: nothing is written that could become ready")
 	}
-	documents, err := readDocuments(s, w.files)
+	documents, err := w.documents(s, args)
 	if err != nil {
 		return err
 	}
@@ -149,6 +158,37 @@ func (w *write) run(ctx context.Context, s *session, _ []string) error {
 		waitForReady(ctx, s, written, w.limit)
 	}
 	return nil
+}
+
+// documents returns the objects in the files, or the one that the arguments name, with the profile.
+func (w *write) documents(s *session, args []string) (documents []*document, err error) {
+	switch {
+	case len(args) == 0:
+		if documents, err = readDocuments(s, w.files); err != nil {
+			return nil, err
+		}
+	case len(args) != 2 || w.profile == "" || len(w.files) > 0:
+		return nil, errors.New("name files with -f, or one object and its profile, as in: raygate create raycluster demo --profile a100x4")
+	default:
+		k, err := kind.Named(args[0])
+		if err != nil {
+			return nil, err
+		}
+		d := &document{where: k.Singular + "/" + args[1], kind: k, namespace: s.namespace, message: k.New()}
+		if err := convert.Fill(d.message, map[string]any{"metadata": map[string]any{"name": args[1]}}); err != nil {
+			return nil, err
+		}
+		documents = append(documents, d)
+	}
+	for _, d := range documents {
+		if meta := metaOf(d.message); w.profile != "" && meta != nil {
+			if meta.Labels == nil {
+				meta.Labels = map[string]string{}
+			}
+			meta.Labels[raygate.ProfileLabel] = w.profile
+		}
+	}
+	return documents, nil
 }
 
 func (w *write) one(ctx context.Context, s *session, d *document, validateOnly bool) (proto.Message, error) {
