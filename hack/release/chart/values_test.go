@@ -42,7 +42,7 @@ env: [{name: CLUSTER_DOMAIN, value: example.org}]
 extraArgs: [--v=2]
 webhooks: {mode: self-managed, failurePolicy: Fail, stage: Warn, refuseGroupRemoval: true}
 deviceAdmission: {enabled: true}
-gateway: {enabled: true, replicas: 3, extraArgs: [--v=2], image: {tag: v1.2.3}, tracing: {endpoint: "https://collector:4317", samplingRatePerMillion: 1000000, secretName: collector}}
+gateway: {enabled: true, replicas: 3, profileNamespace: profiles, extraArgs: [--v=2], image: {tag: v1.2.3}, tracing: {endpoint: "https://collector:4317", samplingRatePerMillion: 1000000, secretName: collector}}
 `
 
 func operatorOf(t *testing.T, objects []*unstructured.Unstructured) (*appsv1.Deployment, corev1.Container) {
@@ -83,7 +83,7 @@ func TestEverything(t *testing.T) {
 		}
 	}
 	gateway := find[appsv1.Deployment](t, objects, "Deployment", "raygate-apiserver")
-	if args := gateway.Spec.Template.Spec.Containers[0].Args; *gateway.Spec.Replicas != 3 || !slices.Contains(args, "--namespaces=team-a,team-b") || !slices.Contains(args, "--v=2") {
+	if args := gateway.Spec.Template.Spec.Containers[0].Args; *gateway.Spec.Replicas != 3 || !slices.Contains(args, "--namespaces=team-a,team-b") || !slices.Contains(args, "--profile-namespace=profiles") || !slices.Contains(args, "--v=2") {
 		t.Errorf("gateway: %d replicas, %v", *gateway.Spec.Replicas, args)
 	}
 	testTracing(t, gateway)
