@@ -401,6 +401,24 @@ def test_run_in_a_queue(gateway):
     assert labels == {"cost": "42", "kueue.x-k8s.io/queue-name": "team-a", "kueue.x-k8s.io/priority-class": "high"}
 
 
+def test_profiles(gateway):
+    ended = {"metadata": {"name": "run-1"}, "status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}}
+    gateway.plan = [(200, {"profiles": [{"name": "a100x4", "namespace": "platform", "locked": ["spec.rayVersion"]}]}), (201, {}), (201, ended)]
+    with raygate.Client(rest=gateway.url, grpc=None) as client:
+        (profile,) = profiles = client.profiles(namespace="team")
+        assert (profile.name, list(profile.locked)) == ("a100x4", ["spec.rayVersion"]) and ">platform<" in profiles._repr_html_()
+        wanted = {"metadata": {"name": "demo", "labels": {"team": "a"}}}
+        client.clusters.create(wanted, profile=profile.name)
+        client.jobs.run("true", profile=profile.name, progress=False, logs=False)
+        with pytest.raises(ValueError, match="or a profile"):
+            client.jobs.run("true")
+        with pytest.raises(ValueError, match="'demo' runs already"):
+            client.jobs.run("true", cluster="demo", profile=profile.name)
+    cluster, job = (body for _, _, _, body in gateway.seen if body)
+    assert cluster["metadata"]["labels"] == {"team": "a", "raygate.io/profile": "a100x4"} and wanted["metadata"]["labels"] == {"team": "a"}
+    assert job["metadata"]["labels"] == {"raygate.io/profile": "a100x4"} and job["spec"]["rayClusterSpec"] == {}
+
+
 def test_gateway_that_is_away_is_named():
     for what in ({"rest": "127.0.0.1:1", "grpc": None}, {"grpc": "127.0.0.1:1", "rest": None}):
         with raygate.Client(retries=0, **what) as client, pytest.raises(raygate.UnavailableError, match="127.0.0.1:1"):

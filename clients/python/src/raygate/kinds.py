@@ -17,6 +17,7 @@ from raygate.v2 import (
     history_service_pb2,
     job_pb2,
     job_service_pb2,
+    profile_service_pb2,
     serve_pb2,
     serve_service_pb2,
     submission_service_pb2,
@@ -76,3 +77,4 @@ SERVICE = Kind(serve_pb2.RayService, "RayService", "Service", "service", _servic
 CRON_JOB = Kind(cronjob_pb2.RayCronJob, "RayCronJob", "CronJob", "cron_job", _service(cronjob_service_pb2))
 SUBMISSIONS = _service(submission_service_pb2)
 HISTORY = _service(history_service_pb2)
+PROFILES = _service(profile_service_pb2)

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from raygate import documents, display
 from raygate.errors import RaygateError
-from raygate.v2 import diagnosis_pb2, event_pb2, history_pb2, history_service_pb2, submission_pb2
+from raygate.v2 import diagnosis_pb2, event_pb2, history_pb2, history_service_pb2, profile_service_pb2, submission_pb2
 
 M = TypeVar("M", bound=Message)
 
@@ -77,6 +77,24 @@ def model(kind: type[M], manifest: Manifest[M]) -> M:
     if isinstance(manifest, Mapping):
         return documents.from_dict(kind, manifest)
     return manifest
+
+
+def with_profile(wanted: M, profile: str) -> M:
+    """Return a manifest that names a profile, unless that is empty. The given one does not change."""
+    if not profile:
+        return wanted
+    named = type(wanted)()
+    named.CopyFrom(wanted)
+    getattr(named, "metadata").labels["raygate.io/profile"] = profile
+    return named
+
+
+class Profiles(list[profile_service_pb2.Profile]):
+    """The profiles of a namespace by name; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        rows = [[p.name, p.namespace, f"cannot be used: {p.mistake}" if p.mistake else p.description] for p in self]
+        return display.table(["name", "namespace", "description"], rows, "no profiles")
 
 
 class Submission:

@@ -15,8 +15,8 @@ from raygate._async.jobs import AsyncJobs
 from raygate._async.resources import AsyncResources
 from raygate._async.submissions import AsyncSubmissions
 from raygate.config import Config
-from raygate.kinds import CLUSTER, CRON_JOB, SERVICE
-from raygate.objects import Object, Usage
+from raygate.kinds import CLUSTER, CRON_JOB, PROFILES, SERVICE, method
+from raygate.objects import Object, Profiles, Usage
 from raygate.v2 import cronjob_pb2, job_pb2, serve_pb2
 
 
@@ -64,6 +64,12 @@ class AsyncClient:
         """Return what deleted RayClusters of a namespace requested in a month in UTC, such as 2026-11; without one in the present month. group_by is
         queue, owner, or both with a comma between them; without it there is one sum."""
         return await self.history.usage(month, group_by, namespace)
+
+    async def profiles(self, *, namespace: str | None = None) -> Profiles:
+        """Return the profiles of the platform team that the caller may use in a namespace."""
+        called = method(PROFILES, "ListProfiles")
+        answer = await self._caller.unary(called, called.request(namespace=namespace or self._caller.config.namespace))
+        return Profiles(answer.profiles)
 
     async def aclose(self) -> None:
         """End all calls."""

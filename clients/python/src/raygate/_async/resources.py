@@ -14,7 +14,7 @@ from raygate._async import io
 from raygate._async.caller import AsyncCaller
 from raygate.errors import ApiError, DeadlineError
 from raygate.kinds import Kind, Method
-from raygate.objects import Diagnosis, KubernetesEvents, Manifest, Object, Objects, model
+from raygate.objects import Diagnosis, KubernetesEvents, Manifest, Object, Objects, model, with_profile
 from raygate.retry import backoff
 
 M = TypeVar("M", bound=Message)
@@ -40,9 +40,12 @@ class AsyncResources(Generic[M]):
     def __init__(self, caller: AsyncCaller, kind: Kind[M]) -> None:
         self._caller, self._kind = caller, kind
 
-    async def create(self, manifest: Manifest[M], *, namespace: str | None = None, validate_only: bool = False, request_id: str = "") -> Object[M]:
-        """Create an object. With the same request_id, a UUID, the same create returns the object first created; one is made when it is left out."""
-        wanted = model(self._kind.message, manifest)
+    async def create(
+        self, manifest: Manifest[M], *, profile: str = "", namespace: str | None = None, validate_only: bool = False, request_id: str = ""
+    ) -> Object[M]:
+        """Create an object. The gateway adds what it lacks from the profile, one of `client.profiles()`. With the same request_id, a UUID, the same create
+        returns the object first created; one is made when it is left out."""
+        wanted = with_profile(model(self._kind.message, manifest), profile)
         where = namespace or getattr(wanted, "metadata").namespace
         return await self._one("Create", where, **{self._kind.field: wanted}, validate_only=validate_only, request_id=request_id)
 

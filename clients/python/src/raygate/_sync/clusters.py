@@ -34,10 +34,16 @@ class Clusters(Resources[cluster_pb2.RayCluster]):
 
     @contextlib.contextmanager
     def temporary(
-        self, manifest: Manifest[cluster_pb2.RayCluster], *, namespace: str | None = None, timeout: float = 600, progress: Progress = True
+        self,
+        manifest: Manifest[cluster_pb2.RayCluster],
+        *,
+        profile: str = "",
+        namespace: str | None = None,
+        timeout: float = 600,
+        progress: Progress = True,
     ) -> Iterator[Object[cluster_pb2.RayCluster]]:
-        """Create a cluster that lives as long as the block, and enter the block once it is ready. Raises NotReadyInTimeError with the diagnosis."""
-        made = self.create(manifest, namespace=namespace)
+        """Create a cluster, as create does, that lives as long as the block, and enter the block once it is ready. Raises NotReadyInTimeError with the diagnosis."""
+        made = self.create(manifest, profile=profile, namespace=namespace)
         display = Display(progress)
         try:
             display.show(f"{made.message.kind} {made.namespace}/{made.name}: waits until it is ready")

@@ -66,7 +66,8 @@ class Jobs(Resources[job_pb2.RayJob]):
         self,
         entrypoint: str,
         *,
-        cluster: str | Mapping[str, Any],
+        cluster: str | Mapping[str, Any] | None = None,
+        profile: str = "",
         namespace: str | None = None,
         runtime_env: Mapping[str, Any] | None = None,
         working_dir: str | os.PathLike[str] = "",
@@ -79,19 +80,26 @@ class Jobs(Resources[job_pb2.RayJob]):
     ) -> Submission | Object[job_pb2.RayJob]:
         """Run a command to its end: on a running cluster when `cluster` is a name; else as a RayJob with a cluster of its own, of which `cluster` is the
         spec, and which ends with the job. name is that of the RayJob, or the submission id. queue and priority_class name a LocalQueue and a
-        WorkloadPriorityClass of Kueue. They and labels are for a RayJob only; ValueError says so otherwise. working_dir is a URI or a local folder, which is
+        WorkloadPriorityClass of Kueue. profile is one of `client.profiles()`, from which the gateway takes what the spec lacks; the spec may then be left
+        out. They and labels are for a RayJob only; ValueError says so otherwise. working_dir is a URI or a local folder, which is
         uploaded without what .gitignore and .rayignore name, unless the same files are there already.
 
         Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded. When the wait is interrupted,
         by Ctrl-C or as a task that is cancelled, the job goes on, and the progress says how to stop it.
         """
+        if cluster is None:
+            if not profile:
+                raise ValueError("the job has no cluster: give the name of one that runs or the spec of its own as cluster, or a profile")
+            cluster = {}
         all_labels = dict(labels or {})
+        if profile:
+            all_labels["raygate.io/profile"] = profile
         if queue:
             all_labels["kueue.x-k8s.io/queue-name"] = queue
         if priority_class:
             all_labels["kueue.x-k8s.io/priority-class"] = priority_class
         if isinstance(cluster, str) and all_labels:
-            raise ValueError(f"queue, priority_class and labels need a cluster of the job's own, but {cluster!r} runs already; give its spec as cluster")
+            raise ValueError(f"queue, priority_class, profile and labels need a cluster of the job's own, but {cluster!r} runs already; give its spec as cluster")
         if not isinstance(cluster, str) and not name and is_folder(working_dir):
             name = "run-" + uuid.uuid4().hex[:8]  # the URL of the files is for a job of this name
         about = {"namespace": self._namespace(namespace), **({"cluster": cluster} if isinstance(cluster, str) else {"job_name": name})}
