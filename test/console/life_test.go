@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/chromedp/chromedp/kb"
@@ -143,6 +144,31 @@ func TestJob(t *testing.T) {
 	u.click("link", "Jobs")
 	u.hasRows("train")
 	u.looks("jobs")
+}
+
+// A profile takes the place of image and sizes in the form.
+func TestJobOfProfile(t *testing.T) {
+	t.Parallel()
+	ns := namespace(t)
+	profile := &corev1.ConfigMap{}
+	profile.Namespace, profile.Name, profile.Labels = ns, "small", map[string]string{rayv1.LabelConfigType: rayv1.ConfigTypeProfile}
+	_, cluster, _ := strings.Cut(clusterYAML(ns, "unused", 0), "\nspec:")
+	profile.Data = map[string]string{"profile.yaml": "description: A head without workers\nspec:" + strings.ReplaceAll(cluster, "groupName: cpu", "groupName: workers")}
+	if err := stage.Client.Create(t.Context(), profile); err != nil {
+		t.Fatal(err)
+	}
+	u := comesTo(t, stage.admin, "/ui/submit?namespace="+ns)
+	u.expects("status of 400", "status of 404", "status of 409", "status of 412", "status of 503")
+	u.fill("textbox", "Name", "train")
+	u.fill("textbox", "Entrypoint", "seq -f step-%g 1 6")
+	u.finds("combobox", "Profile")
+	u.must(u.page.Run(`{const choice = document.querySelector('#submit-profile'); choice.value = 'small'; choice.dispatchEvent(new Event('change', {bubbles: true}))}`, nil))
+	u.sees("A head without workers")
+	u.findsNo("textbox", "Image")
+	u.looks("submit-with-profile")
+	u.click("button", "Submit")
+	u.isAt("/ui/namespaces/" + ns + "/jobs/train?tab=logs")
+	u.sees("step-6", "Ended")
 }
 
 // A RayJob that fails before it runs has no log, and its page says so once.

@@ -247,6 +247,27 @@ func TestJobsOfForms(t *testing.T) {
 	}
 }
 
+// A job with a profile has only what the user gives; the gateway adds the rest.
+func TestJobOfProfile(t *testing.T) {
+	s := scriptOf(t, "templates")
+	for workers, want := range map[int]any{
+		0: map[string]any{},
+		3: map[string]any{"workerGroupSpecs": []any{map[string]any{"groupName": "workers", "replicas": int64(3), "minReplicas": int64(3), "maxReplicas": int64(3)}}},
+	} {
+		text := s.get("jobOf(form)", object{"form": object{"namespace": "default", "entrypoint": "x", "profile": "a100x4", "workers": workers, "cpu": "1"}}).(string)
+		tree, mistakes := manifest.Read([]byte(text), true)
+		if len(mistakes) > 0 {
+			t.Fatalf("%v in\n%s", mistakes, text)
+		}
+		if got := tree["metadata"].(map[string]any)["labels"]; cmp.Diff(map[string]any{"raygate.io/profile": "a100x4"}, got) != "" {
+			t.Errorf("the labels are %v", got)
+		}
+		if diff := cmp.Diff(want, tree["spec"].(map[string]any)["rayClusterSpec"]); diff != "" {
+			t.Errorf("%d workers (-want +got):\n%s", workers, diff)
+		}
+	}
+}
+
 func TestVersionOfText(t *testing.T) {
 	s := scriptOf(t, "templates")
 	const text = "apiVersion: ray.io/v1\nmetadata:\n  name: a\n  resourceVersion: \"12\"\n  uid: x\nspec:\n  a: |\n    status:\n  uid: kept\nstatus:\n  b: 1\n- x\n"

@@ -10,24 +10,31 @@ import {jobOf, submissionOf} from '../parts/templates.js';
 
 const maxClusters = 1000;
 
-// useClusters lists the clusters of a namespace that are ready.
-function useClusters(namespace) {
-  const [state, setState] = useState({names: [], error: null});
+// useList reads a list of a namespace; none without a namespace.
+function useList(namespace, collection, query, read) {
+  const [state, setState] = useState({items: [], error: null});
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (!namespace) {
+      setState({items: [], error: null});
       return undefined;
     }
     const control = new AbortController();
-    request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/clusters`, {query: {filter: 'state = "ready"', pageSize: maxClusters}, signal: control.signal}).then(
-      (list) => setState({names: (list.items ?? []).map((c) => c.metadata.name), error: null}),
-      (error) => control.signal.aborted || setState({names: [], error}),
+    request('GET', `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${collection}`, {query, signal: control.signal}).then(
+      (list) => setState({items: read(list) ?? [], error: null}),
+      (error) => control.signal.aborted || setState({items: [], error}),
     );
     return () => control.abort();
   }, [namespace, turn]);
   useAgain(state.error, () => setTurn((n) => n + 1));
   return state;
 }
+
+// useClusters lists the clusters of a namespace that are ready.
+const useClusters = (namespace) => useList(namespace, 'clusters', {filter: 'state = "ready"', pageSize: maxClusters}, (list) => list.items?.map((c) => c.metadata.name));
+
+// useProfiles lists the profiles of a namespace. Callers without the right to list them have none to choose.
+const useProfiles = (namespace) => useList(namespace, 'profiles', {}, (list) => list.profiles?.filter((p) => !p.mistake));
 
 const numbers = [['workers', 'Workers', '0 runs it on the head alone'], ['cpu', 'CPUs per Pod', 'such as 1 or 500m'], ['memory', 'Memory per Pod', 'such as 2Gi']];
 
@@ -38,13 +45,15 @@ const entrypointHint = {own: "one command with its arguments; several go in one 
 export function Submit({route}) {
   const cluster = route.query.get('cluster') ?? '';
   const [to, setTo] = useState(cluster ? 'cluster' : 'own');
-  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.60.0', image: '', workers: '1', cpu: '1', memory: '2Gi'});
+  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.60.0', image: '', workers: '1', cpu: '1', memory: '2Gi', profile: '', replicas: ''});
   const [namespace, setNamespace] = useState(form.namespace); // the one that rights and clusters are asked for, once it is typed
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
   const requestID = useRef('');
   const rights = useRights(namespace);
   const clusters = useClusters(to === 'cluster' ? namespace : '');
+  const profiles = useProfiles(to === 'own' ? namespace : '').items;
+  const profile = profiles.find((p) => p.name === form.profile);
   useTitle('Submit a job');
   useEffect(() => {
     const timer = setTimeout(() => setNamespace(form.namespace.trim()), 400);
@@ -58,7 +67,7 @@ export function Submit({route}) {
   const wantedRight = to === 'own' ? ['create', 'rayjobs'] : ['create', 'services', 'proxy'];
   const mayNot = rights.loaded && !rights.error && !rights.can(...wantedRight);
   useEvery(mayNot, rights.again);
-  const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), workers: Number(form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim()});
+  const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), profile: profile?.name, workers: Number(profile ? form.replicas : form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim()});
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
@@ -102,13 +111,20 @@ export function Submit({route}) {
       </fieldset>
       <div class="fields">
         ${field('namespace', 'Namespace', '', {required: true})}
-        ${to === 'cluster' && field('cluster', 'Cluster', clusters.error ? clusters.error.message : `${clusters.names.length} ready in ${namespace}`, {list: 'submit-clusters', required: true},
-          html`<datalist id="submit-clusters">${clusters.names.map((n) => html`<option key=${n} value=${n} />`)}</datalist>`)}
+        ${to === 'cluster' && field('cluster', 'Cluster', clusters.error ? clusters.error.message : `${clusters.items.length} ready in ${namespace}`, {list: 'submit-clusters', required: true},
+          html`<datalist id="submit-clusters">${clusters.items.map((n) => html`<option key=${n} value=${n} />`)}</datalist>`)}
         ${field('name', to === 'own' ? 'Name' : 'Submission ID', 'may be left empty')}
       </div>
       ${field('entrypoint', 'Entrypoint', entrypointHint[to], {tag: 'textarea', rows: 3, required: true, placeholder: 'python -c "import ray; ray.init(); print(ray.cluster_resources())"'})}
       ${field('runtimeEnv', 'Runtime environment', 'YAML or JSON; may be left empty', {tag: 'textarea', rows: 4, placeholder: 'pip: [requests]\nenv_vars:\n  NAME: value'})}
-      ${to === 'own' && html`<div class="fields">
+      ${to === 'own' && profiles.length > 0 && html`<div class="fields">
+        <div class="field"><label for="submit-profile">Profile</label>
+          <select id="submit-profile" class="input" value=${profile?.name ?? ''} onChange=${set('profile')} aria-describedby="submit-profile-hint">
+            <option value="">none</option>${profiles.map((p) => html`<option key=${p.name} value=${p.name}>${p.name}</option>`)}
+          </select><small class="muted" id="submit-profile-hint">${profile?.description || 'image, resources and queue of the platform team'}</small></div>
+        ${profile && field('replicas', 'Workers', 'of its group workers; as the profile has it when left empty', {type: 'number', min: 1, max: 10000})}
+      </div>`}
+      ${to === 'own' && !profile && html`<div class="fields">
         ${field('version', 'Ray version', '', {required: true})}
         ${field('image', 'Image', `rayproject/ray:${form.version} when left empty`)}
         ${numbers.map(([name, label, hint]) => field(name, label, hint, name === 'workers' ? {type: 'number', min: 0, max: 10000, required: true} : {required: true}))}

@@ -46,26 +46,37 @@ ${container('ray-worker', pod, 2)}`;
   return indented(text, spaces);
 }
 
-function head(kind, name, namespace) {
+// profileSpec is what a RayClusterSpec has besides its profile: the size of the group workers, if workers is not 0.
+function profileSpec(workers, spaces) {
+  return indented(workers > 0 ? `workerGroupSpecs:
+- groupName: workers
+  replicas: ${workers}
+  minReplicas: ${workers}
+  maxReplicas: ${workers}` : '{}', spaces);
+}
+
+function head(kind, name, namespace, profile = '') {
   return `apiVersion: ray.io/v1
 kind: ${kind}
 metadata:
   ${name ? `name: ${name}` : `generateName: ${kind.toLowerCase()}-`}
   namespace: ${namespace}
-spec:
+${profile && `  labels:
+    raygate.io/profile: ${quoted(profile)}
+`}spec:
 `;
 }
 
-// jobOf is a RayJob with a cluster of its own. Without a name Kubernetes makes one.
-export function jobOf({name = '', namespace, entrypoint, runtimeEnv = '', ttl = 600, ...size}) {
-  let text = head('RayJob', name, namespace) + `  entrypoint: ${quoted(entrypoint)}\n`;
+// jobOf is a RayJob with a cluster of its own, which the gateway completes from a profile if there is one. Without a name Kubernetes makes one.
+export function jobOf({name = '', namespace, entrypoint, runtimeEnv = '', ttl = 600, profile = '', ...size}) {
+  let text = head('RayJob', name, namespace, profile) + `  entrypoint: ${quoted(entrypoint)}\n`;
   if (runtimeEnv.trim() !== '') {
     text += `  runtimeEnvYAML: |2\n${indented(runtimeEnv, 4)}\n`;
   }
   return text + `  shutdownAfterJobFinishes: true
   ttlSecondsAfterFinished: ${ttl}
   rayClusterSpec:
-${clusterSpec(size, 4)}
+${profile ? profileSpec(size.workers, 4) : clusterSpec(size, 4)}
 `;
 }
 
