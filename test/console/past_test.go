@@ -63,7 +63,7 @@ func TestPast(t *testing.T) {
 	u.looks("past")
 
 	u.click("link", "train")
-	u.sees("attempt 1", "FAILED", "Conditions", "AppFailed", "Attempts", "SUCCEEDED")
+	u.sees("attempt 1", "FAILED", "EntrypointFailed", "The Learning Rate", "there is no such object any more", "Conditions", "Attempts", "SUCCEEDED")
 	u.looks("record")
 	u.click("link", "Logs")
 	u.sees("The Learning Rate is too high", "Ended")

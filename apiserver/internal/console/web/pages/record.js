@@ -6,7 +6,7 @@ import {recordPath, resultTone, runOf, secondsOf} from '../lib/records.js';
 import {Link, listPath, navigate, objectPath} from '../lib/router.js';
 import {Log} from '../parts/logs.js';
 import {EventTable} from './events.js';
-import {Conditions, Groups, Pairs} from './overview.js';
+import {Conditions, Diagnosis, diagnosisPath, Groups, Pairs} from './overview.js';
 import {PastOf} from './past.js';
 import {Text} from './yaml.js';
 
@@ -70,7 +70,7 @@ function Overview({kind, answer}) {
   ].filter(([, value]) => value);
   return html`<div class="overview">
     <div class="column">
-      ${record.message && html`<section class="card"><h2>Message</h2><pre class="block" tabindex="0">${record.message}</pre></section>`}
+      ${kind.plural !== 'services' && html`<${Diagnosis} path=${urlOf(diagnosisPath(kind, record.namespace, record.name), runOf(record))} version="" />`}
       <${Conditions} conditions=${object?.status?.conditions ?? []} generation=${0} />
       ${kind.plural === 'jobs' && html`<section><h2 class="above">Attempts</h2><${PastOf} kind=${kind} namespace=${record.namespace} name=${record.name} current=${record} /></section>`}
       ${object && html`<${Groups} kind=${kind} object=${object} />`}
