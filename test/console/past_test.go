@@ -83,6 +83,10 @@ func TestPast(t *testing.T) {
 		u.looks("record-" + strings.ToLower(tab))
 	}
 
+	u.click("link", "Overview")
+	u.click("link", "train-") // its cluster
+	u.sees("There is no cluster train-", "In the history")
+
 	reader := comesTo(t, stage.reader, "/ui/past?namespace="+ns)
 	reader.expects("status of 403")
 	reader.click("link", "train")

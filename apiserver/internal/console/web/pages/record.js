@@ -63,7 +63,8 @@ function Overview({kind, answer}) {
   const {record, object, rayJob} = answer;
   const code = (text) => text && html`<code>${text}</code>`;
   const facts = [
-    ['Result', record.result], ['Reason', record.reason], ['Entrypoint', code(object?.spec?.entrypoint)], ['Submission', record.jobId], ['Cluster', record.cluster],
+    ['Result', record.result], ['Reason', record.reason], ['Entrypoint', code(object?.spec?.entrypoint)], ['Submission', record.jobId],
+    ['Cluster', record.cluster && record.cluster !== record.name && html`<${Link} to=${objectPath('clusters', record.namespace, record.cluster)}>${record.cluster}<//>`],
     ['Queue', record.queue], ['Exit code', rayJob?.DriverExitCode?.toString()], ['Created', html`<${When} at=${record.createTime} />`],
     ...(kind.plural === 'jobs' ? [['Started', html`<${When} at=${record.startTime} />`]] : []),
     ['Ended', html`<${When} at=${record.endTime} />`], ['Took', ageText(secondsOf(record))], ['UID', code(record.uid)],
