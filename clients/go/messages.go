@@ -3,6 +3,7 @@ package raygate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -227,7 +228,35 @@ type Diagnosis struct {
 
 // Diagnose returns the reasons why an object is not ready. Kinds without diagnosis return ErrNoSuchMethod.
 func (m *Messages) Diagnose(ctx context.Context, name string) (*Diagnosis, error) {
-	resp, err := m.kind.call(ctx, m.client.conn, "Diagnose", fields{"namespace": m.namespace, "name": name})
+	return m.DiagnoseRun(ctx, name, Run{})
+}
+
+// Run identifies an attempt of a RayJob, or a deleted object, in the history of the gateway.
+type Run struct {
+	// Attempt of a RayJob, from 1. 0 means the current one, or the last one.
+	Attempt int32
+	// UID of a RayJob or RayCluster that was deleted. Empty means the object of the name, or the last one that had it.
+	UID string
+}
+
+// DiagnoseRun returns the reasons why an attempt, or a deleted object, was not ready. The zero Run is the object itself. A kind without
+// such diagnoses returns ErrNoSuchMethod.
+func (m *Messages) DiagnoseRun(ctx context.Context, name string, run Run) (*Diagnosis, error) {
+	values := fields{"namespace": m.namespace, "name": name}
+	if run.Attempt != 0 {
+		values["attempt"] = run.Attempt
+	}
+	if run.UID != "" {
+		values["uid"] = run.UID
+	}
+	if method := m.kind.method("Diagnose"); method != nil {
+		for field := range values {
+			if method.Input().Fields().ByName(field) == nil {
+				return nil, fmt.Errorf("diagnose of a %s by %s: %w", m.kind.Name, field, ErrNoSuchMethod)
+			}
+		}
+	}
+	resp, err := m.kind.call(ctx, m.client.conn, "Diagnose", values)
 	if err != nil {
 		return nil, err
 	}

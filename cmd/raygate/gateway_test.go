@@ -205,6 +205,8 @@ func TestNonsense(t *testing.T) {
 		"watch with bad filter":  {[]string{"watch", "clusters", "--filter", "("}, 1, "filter"},
 		"diagnose two":           {[]string{"diagnose", "cluster", "a", "b"}, 2, "one object"},
 		"diagnose a missing job": {[]string{"diagnose", "job/a"}, 1, "NOT_FOUND"},
+		"diagnose the past":      {[]string{"diagnose", "job/a", "--attempt", "1"}, 1, "NO_HISTORY"},
+		"attempt of a service":   {[]string{"diagnose", "service/a", "--attempt", "1"}, 2, "for jobs"},
 		"cascade":                {[]string{"delete", "cluster/a", "--cascade", "up"}, 2, "--cascade"},
 		"two tokens":             {[]string{"get", "clusters", "--token", "a", "--token-file", "b"}, 2, "exclude"},
 		"missing token file":     {[]string{"get", "clusters", "--token-file", "/no/such"}, 2, "/no/such"},

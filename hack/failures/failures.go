@@ -86,7 +86,7 @@ func packages(m Method) bool { return strings.HasSuffix(m.Name, "Package") }
 
 // past are the methods that read the history.
 func past(m Method) bool {
-	return strings.HasSuffix(m.Name, "History") || m.is("GetJobLogs", "GetUsage")
+	return strings.HasSuffix(m.Name, "History") || m.is("GetJobLogs", "GetUsage", "DiagnoseJob", "DiagnoseCluster")
 }
 
 // All are the ways in which calls fail, by HTTP status.

@@ -33,7 +33,8 @@ func TestHistory(t *testing.T) {
 	remember(teamB, "past")
 	remember(teamB, "past-too")
 	in := func(team, path string) string { return "/apis/v2/namespaces/" + team + path }
-	paths := []string{"/history", "/history?kind=RayJob&name=past", "/history/RayJob/past", "/jobs/past/logs", "/jobs/past/logs?attempt=1&uid=uid-of-past", "/jobs/past:diagnose"}
+	paths := []string{"/history", "/history?kind=RayJob&name=past", "/history/RayJob/past", "/jobs/past/logs", "/jobs/past/logs?attempt=1&uid=uid-of-past", "/jobs/past:diagnose",
+		"/jobs/past:diagnose?attempt=1&uid=uid-of-past"}
 	for _, path := range paths[:5] {
 		if got := as(t, teamB, http.MethodGet, in(teamB, path), ""); got.code != http.StatusOK || !strings.Contains(got.body, secret) {
 			t.Errorf("team-b asks for its own %s: %d %s", path, got.code, got.body)
@@ -51,6 +52,7 @@ func TestHistory(t *testing.T) {
 	}{
 		{in(teamB, paths[0]), http.StatusForbidden}, {in(teamB, paths[1]), http.StatusForbidden}, {in(teamB, paths[2]), http.StatusForbidden},
 		{in(teamB, paths[3]), http.StatusForbidden}, {in(teamB, paths[4]), http.StatusForbidden}, {in(teamB, paths[5]), http.StatusForbidden},
+		{in(teamB, paths[6]), http.StatusForbidden}, {in(teamA, "/jobs/past:diagnose?uid=uid-of-past"), http.StatusNotFound},
 		{in(teamA, "/history/RayJob/past"), http.StatusNotFound},
 		{in(teamA, "/history/RayJob/past?uid=uid-of-past"), http.StatusNotFound},
 		{in(teamA, "/jobs/past/logs"), http.StatusNotFound},

@@ -63,7 +63,7 @@ func TestPast(t *testing.T) {
 	u.looks("past")
 
 	u.click("link", "train")
-	u.sees("attempt 1", "FAILED", "Conditions", "AppFailed", "Attempts", "SUCCEEDED")
+	u.sees("attempt 1", "FAILED", "EntrypointFailed", "The Learning Rate", "there is no such object any more", "Conditions", "Attempts", "SUCCEEDED")
 	u.looks("record")
 	u.click("link", "Logs")
 	u.sees("The Learning Rate is too high", "Ended")
@@ -82,6 +82,10 @@ func TestPast(t *testing.T) {
 		u.must(u.page.Wait(func() error { return absent(u, "status", "Loading") }))
 		u.looks("record-" + strings.ToLower(tab))
 	}
+
+	u.click("link", "Overview")
+	u.click("link", "train-") // its cluster
+	u.sees("There is no cluster train-", "In the history")
 
 	reader := comesTo(t, stage.reader, "/ui/past?namespace="+ns)
 	reader.expects("status of 403")

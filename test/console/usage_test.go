@@ -11,7 +11,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// The page shows what a cluster requested once it is deleted.
+// The page shows what a cluster requested once it is deleted, and another one how it was at its end.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	ns := namespace(t)
@@ -37,6 +37,12 @@ func TestUsage(t *testing.T) {
 	u.looks("usage")
 	u.goTo("/ui/usage?by=queue&namespace=" + ns)
 	u.hasRows("none")
+
+	u.click("link", "Past")
+	u.must(u.page.Choose("Kind", "Clusters"))
+	u.click("link", "demo")
+	u.sees("ready", "there is no such object any more", "HeadPodReady", "Worker groups", "jane")
+	u.looks("record-cluster")
 }
 
 // hasUsage returns an error until a cluster of a namespace counts.

@@ -92,6 +92,9 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	if got := s.call(t, 1, "GET", "/jobs/demo:diagnose", "", 200); !strings.Contains(got, `"ready":true`) || !strings.Contains(got, `"Deleted"`) {
 		t.Errorf("diagnosis: %s", got)
 	}
+	if got := s.raygate(t, "diagnose", "rayjob/demo", "--attempt", "1"); !strings.Contains(got, "EntrypointFailed") || !strings.Contains(got, "exit code 1") {
+		t.Errorf("diagnosis of the first attempt: %s", got)
+	}
 }
 
 // manifest is a RayJob with its program.

@@ -56,14 +56,19 @@ type evidence struct {
 }
 
 // Diagnose puts the diagnosis of an object into resp. The object comes from the cache. Pods, events and logs are read with the caller's
-// credentials, and left out if the caller may not read them.
+// credentials, and left out if the caller may not read them. What is gone comes from the history.
 func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message) error {
-	ready, findings, err := r.Diagnosis(ctx, r, req)
-	if apierrors.IsNotFound(err) && r.Past != nil {
-		ready, findings, err = r.diagnosePast(ctx, req, err)
-	}
+	about, record, err := r.withPast(ctx, req)
 	if err != nil {
 		return err
+	}
+	ready, findings, err := r.Diagnosis(ctx, about, req)
+	if err != nil {
+		return err
+	}
+	if about.recorded != nil {
+		ready = ready && about.recorded.item.At("status.jobDeploymentStatus").Str == string(rayv1.JobDeploymentStatusComplete)
+		findings = append(findings, record.finding(r.Checks.Kind, req.GetName()))
 	}
 	set(resp, "ready", ready)
 	for _, f := range findings {
@@ -112,6 +117,9 @@ func (e *evidence) gather(ctx context.Context) (err error) {
 	if e.pods, err = e.Resource.pods(ctx, e.item); err != nil {
 		return err
 	}
+	if e.kept != nil {
+		e.pods = addUnknown(e.pods, e.kept.pods, func(p *corev1.Pod) types.UID { return p.UID })
+	}
 	if err := e.readEvents(ctx); err != nil {
 		return err
 	}
@@ -147,6 +155,9 @@ func (e *evidence) readEvents(ctx context.Context) (err error) {
 	if apierrors.IsForbidden(err) {
 		e.Warn(ctx, fmt.Sprintf("events are left out: %v", err))
 		return nil
+	}
+	if e.kept != nil {
+		e.events = addUnknown(e.events, e.kept.warnings(about), func(ev *corev1.Event) types.UID { return ev.UID })
 	}
 	return err
 }

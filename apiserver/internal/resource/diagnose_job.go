@@ -46,7 +46,7 @@ func DiagnoseJob(ctx context.Context, r *Resource, req target) (ready bool, find
 	e.checkEnd()
 	e.checkPods(job.Status.Reason == rayv1.AppFailed)
 	e.checkEvents()
-	if name := job.Status.RayClusterName; name != "" && !state.IsTerminal() {
+	if name := job.Status.RayClusterName; name != "" && !state.IsTerminal() && !e.failed() {
 		if err := e.checkCluster(ctx, name); err != nil {
 			return false, nil, err
 		}
@@ -62,6 +62,12 @@ func (e *jobEvidence) checkRules() {
 	if !st.JobDeploymentStatus.IsTerminal() && !e.evidence.checkRules() && st.JobDeploymentStatus == rayv1.JobDeploymentStatusValidationFailed {
 		e.addSelf(severityError, "InvalidSpec", "correct what the message names", "%s", st.Message)
 	}
+}
+
+// failed reports whether the RayJob failed or, in a record, the attempt, even if it was to be tried again.
+func (e *jobEvidence) failed() bool {
+	state := e.job.Status.JobDeploymentStatus
+	return state == rayv1.JobDeploymentStatusFailed || state == rayv1.JobDeploymentStatusRetrying && e.recorded != nil
 }
 
 // failures maps the operator's reasons to those of findings.
@@ -81,9 +87,9 @@ func (e *jobEvidence) checkEnd() {
 	switch {
 	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusComplete && st.JobStatus == rayv1.JobStatusStopped:
 		e.addSelf(severityInfo, "Stopped", "", "the job was stopped")
-	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusFailed && !ok:
+	case e.failed() && !ok:
 		e.addSelf(severityError, "Failed", "", "%s %s", st.Reason, st.Message)
-	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusFailed:
+	case e.failed():
 		e.addSelf(severityError, known.reason, known.remedy, "%s", st.Message)
 	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying:
 		e.addSelf(severityWarning, "Retrying", known.remedy, "an attempt failed (%s), and the next one begins when its cluster is gone: %s", st.Reason, st.Message)

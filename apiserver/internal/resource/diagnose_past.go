@@ -8,19 +8,24 @@ import (
 
 	"github.com/tidwall/sjson"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// Record is what the history has of a deleted object, as far as the caller may read it.
+// Record is what the history has of an object, as far as the caller may read it.
 type Record struct {
-	// Object and Cluster are the object and its cluster as JSON. Cluster is nil for none.
+	// Object and Cluster are the object and its cluster as JSON. Cluster is nil for none. Object is nil if the record is that of the object
+	// as it is now, which lacks only what is gone.
 	Object, Cluster []byte
-	Pods            []corev1.Pod
-	Events          []corev1.Event
+	// Attempt of a RayJob, 0 for other kinds.
+	Attempt int
+	// Deleted means that the object does not exist now.
+	Deleted bool
+	Pods    []corev1.Pod
+	Events  []corev1.Event
 	// Ended is the time of the record.
 	Ended time.Time
 }
@@ -32,31 +37,48 @@ type recorded struct {
 	events []corev1.Event
 }
 
-// diagnosePast returns the diagnosis of the record of a deleted object, or missing if there is none.
-func (r *Resource) diagnosePast(ctx context.Context, req target, missing error) (ready bool, findings []*raygatev2.Finding, err error) {
-	record, err := r.Past(ctx, keyOf(req))
+// withPast returns the methods of the kind on what a diagnosis is about. The record is that in place of the API server, or next to it; nil if
+// the diagnosis needs none.
+func (r *Resource) withPast(ctx context.Context, req target) (*Resource, *Record, error) {
+	if r.Past == nil {
+		return r, nil, nil
+	}
+	item, missing := r.find(ctx, req, "get")
+	if missing != nil && !apierrors.IsNotFound(missing) {
+		return nil, nil, missing
+	}
+	record, err := r.Past(ctx, req, item)
 	if err != nil {
-		return false, nil, err
+		return nil, nil, err
 	}
 	if record == nil {
-		return false, nil, missing
+		return r, nil, missing
+	}
+	if record.Object == nil {
+		both := *r
+		both.kept = &recorded{item, record.Pods, record.Events}
+		return &both, record, nil
 	}
 	past, err := r.in(record, record.Object)
 	if err != nil {
-		return false, nil, err
+		return nil, nil, err
 	}
 	if r.Dependents != nil && record.Cluster != nil {
-		if past.Dependents, err = r.Dependents.in(record, record.Cluster); err != nil {
-			return false, nil, err
-		}
+		past.Dependents, err = r.Dependents.in(record, record.Cluster)
 	}
-	ready, findings, err = r.Diagnosis(ctx, past, req)
-	ready = ready && past.recorded.item.At("status.jobDeploymentStatus").Str == string(rayv1.JobDeploymentStatusComplete)
-	deleted := &raygatev2.Finding{
-		Severity: severityInfo, Reason: "Deleted", Object: &raygatev2.ObjectReference{Kind: r.Checks.Kind, Name: req.GetName()},
-		Message: fmt.Sprintf("there is no such object any more; the rest is from its record of %s", record.Ended.UTC().Format(time.RFC3339)),
+	return past, record, err
+}
+
+// finding says that a diagnosis is about the past.
+func (r *Record) finding(kind, name string) *raygatev2.Finding {
+	reason, what, ended := "Recorded", fmt.Sprintf("this is attempt %d", r.Attempt), r.Ended.UTC().Format(time.RFC3339)
+	if r.Deleted {
+		reason, what = "Deleted", "there is no such object any more"
 	}
-	return ready, append(findings, deleted), err
+	return &raygatev2.Finding{
+		Severity: severityInfo, Reason: reason, Object: &raygatev2.ObjectReference{Kind: kind, Name: name},
+		Message: fmt.Sprintf("%s; the rest is from its record of %s", what, ended),
+	}
 }
 
 // in returns the methods of the kind on one object of a record.
@@ -83,4 +105,13 @@ func (r *recorded) warnings(about map[types.UID]bool) []corev1.Event {
 	})
 	slices.Reverse(events)
 	return events
+}
+
+// addUnknown appends the objects of the past that are not among those of now.
+func addUnknown[T any](now, past []T, uid func(*T) types.UID) []T {
+	known := map[types.UID]bool{}
+	for i := range now {
+		known[uid(&now[i])] = true
+	}
+	return append(now, slices.DeleteFunc(slices.Clone(past), func(o T) bool { return known[uid(&o)] })...)
 }

@@ -59,13 +59,14 @@ type Resource struct {
 	Options
 	// Dependents has the objects that those of the kind create, which diagnoses include: clusters or jobs. Nil for clusters.
 	Dependents *Resource
-	// Past returns the record of a deleted object, nil if there is none. The caller may get the object. Nil means that there are no records.
-	Past func(ctx context.Context, key types.NamespacedName) (*Record, error)
+	// Past returns the record that a diagnosis needs, nil for none. item is the object as it is now, nil if it does not exist. The caller may
+	// get the object. Nil means that there are no records.
+	Past func(ctx context.Context, req proto.Message, item *store.Item) (*Record, error)
 
-	// recorded replaces the API server in a diagnosis of the past. Nil for all other calls.
-	recorded *recorded
-	message  protoreflect.MessageType
-	basic    keep
+	// recorded replaces the API server in a diagnosis of the past, and kept adds to what it has. Nil for all other calls.
+	recorded, kept *recorded
+	message        protoreflect.MessageType
+	basic          keep
 }
 
 // New returns the methods of a kind.

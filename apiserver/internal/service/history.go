@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -217,31 +215,6 @@ func (s *historyServer) restrict(ctx context.Context, kind *resource.Resource, r
 		}
 	}
 	return nil
-}
-
-// recordOf returns the newest record of a name for a diagnosis; nil if there is none.
-func (s *historyServer) recordOf(ctx context.Context, kind *resource.Resource, key types.NamespacedName) (*resource.Record, error) {
-	r, err := s.store.Find(ctx, history.Key{Kind: kind.Checks.Kind, Namespace: key.Namespace, Name: key.Name})
-	if errors.Is(err, history.ErrNotFound) || err == nil && r.Object == nil {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, away(ctx, err)
-	}
-	if err := s.restrict(ctx, kind, r); err != nil {
-		return nil, err
-	}
-	if err := flowcontrol.Hold(ctx, sizeOfRecord(r)); err != nil {
-		return nil, err
-	}
-	out := &resource.Record{Object: r.Object, Cluster: r.RayCluster, Ended: r.Ended, Pods: make([]corev1.Pod, len(r.Pods)), Events: make([]corev1.Event, len(r.Events))}
-	for i, text := range r.Pods {
-		err = errors.Join(err, json.Unmarshal(text, &out.Pods[i]))
-	}
-	for i, text := range r.Events {
-		err = errors.Join(err, json.Unmarshal(text, &out.Events[i]))
-	}
-	return out, err
 }
 
 // sizeOfRecord is the approximate size of a record in an answer.

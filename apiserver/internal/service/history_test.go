@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/history"
@@ -214,4 +215,101 @@ func TestDiagnoseDeleted(t *testing.T) {
 	w.change(func() { w.denied = nil })
 	_, err = w.jobs.DiagnoseJob(t.Context(), &raygatev2.DiagnoseJobRequest{Namespace: "default", Name: "other"})
 	wantCode(t, "no record", err, codes.NotFound)
+}
+
+// TestDiagnoseAttempts shows where a diagnosis comes from: the API server, the record of the last attempt next to it once the cluster is
+// gone, or only a record.
+func TestDiagnoseAttempts(t *testing.T) {
+	w := newWorld(t)
+	text := func(v any) json.RawMessage {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	store := func(uid string, attempt int, state rayv1.JobDeploymentStatus, cluster, pod string) {
+		w.job(state, rayv1.JobStatusFailed, func(j *rayv1.RayJob) {
+			j.UID, j.Status.Reason, j.Status.Message, j.Status.Failed = types.UID(uid), rayv1.AppFailed, fmt.Sprintf("exit %d of %s", attempt, uid), new(int32(attempt))
+			j.Status.RayClusterName = cluster
+		})
+		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod, UID: types.UID(pod)}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/3 nodes"}}
+		warning := corev1.Event{
+			ObjectMeta: metav1.ObjectMeta{UID: types.UID("event of " + pod)}, Type: corev1.EventTypeWarning, Reason: "FailedMount", Message: "no volume",
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: pod, UID: p.UID},
+		}
+		r := &history.Record{
+			Summary: history.Summary{
+				Key:   history.Key{Kind: "RayJob", Namespace: "default", Name: "train", UID: uid, Created: time.Unix(int64(len(uid)), 0), Attempt: attempt},
+				Ended: time.Unix(60, 0), Cluster: cluster,
+			},
+			Object: text(w.objects["RayJob/train"]), Pods: []json.RawMessage{text(p)}, Events: []json.RawMessage{text(warning)},
+		}
+		if _, err := w.past.Put(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store("u", 1, rayv1.JobDeploymentStatusFailed, "older", "pod-0")
+	store("uid", 1, rayv1.JobDeploymentStatusRetrying, "first", "pod-1")
+	store("uid", 2, rayv1.JobDeploymentStatusFailed, "demo", "pod-2")
+	ask := func(req *raygatev2.DiagnoseJobRequest) (found []string, err error) {
+		req.Namespace, req.Name = "default", "train"
+		resp, err := w.jobs.DiagnoseJob(t.Context(), req)
+		for _, f := range resp.GetFindings() {
+			found = append(found, f.GetReason()+" "+f.GetObject().GetName()+" "+f.GetMessage())
+		}
+		return found, err
+	}
+	const of = "there is no such object any more; the rest is from its record of 1970-01-01T00:01:00Z"
+	recorded := func(pod string, more ...string) []string {
+		return append([]string{"Unschedulable " + pod + " 0/3 nodes", "VolumeMissing " + pod + " no volume"}, more...)
+	}
+	for name, tc := range map[string]struct {
+		req    *raygatev2.DiagnoseJobRequest
+		gone   string // objects that do not exist
+		denied string
+		want   []string
+		code   codes.Code
+		says   string
+	}{
+		"the last attempt on its cluster": {req: &raygatev2.DiagnoseJobRequest{}, want: []string{"EntrypointFailed train exit 2 of uid"}},
+		"its cluster is gone": {
+			req: &raygatev2.DiagnoseJobRequest{Attempt: 2}, gone: "RayCluster/demo", want: append([]string{"EntrypointFailed train exit 2 of uid"}, recorded("pod-2")...),
+		},
+		"its cluster is gone, without rights": {
+			req: &raygatev2.DiagnoseJobRequest{}, gone: "RayCluster/demo", denied: "list events", want: []string{"EntrypointFailed train exit 2 of uid", "Unschedulable pod-2 0/3 nodes"},
+		},
+		"an earlier attempt": {
+			req:  &raygatev2.DiagnoseJobRequest{Attempt: 1, Uid: "uid"},
+			want: append([]string{"EntrypointFailed train exit 1 of uid"}, recorded("pod-1", "Recorded train this is attempt 1; the rest is from its record of 1970-01-01T00:01:00Z")...),
+		},
+		"a RayJob that had the name": {
+			req: &raygatev2.DiagnoseJobRequest{Uid: "u"}, want: append([]string{"EntrypointFailed train exit 1 of u"}, recorded("pod-0", "Deleted train "+of)...),
+		},
+		"no such attempt": {req: &raygatev2.DiagnoseJobRequest{Attempt: 7}, code: codes.NotFound, says: "it has 1, 2"},
+		"no such UID":     {req: &raygatev2.DiagnoseJobRequest{Uid: "other"}, code: codes.NotFound, says: "other"},
+		"bad attempt":     {req: &raygatev2.DiagnoseJobRequest{Attempt: -1}, code: codes.InvalidArgument, says: "attempt"},
+		"no right":        {req: &raygatev2.DiagnoseJobRequest{Attempt: 1}, denied: "get rayjobs", code: codes.PermissionDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.change(func() { w.denied = map[string]bool{tc.denied: true} })
+			if gone, ok := w.objects[tc.gone]; ok {
+				w.change(func() { delete(w.objects, tc.gone) })
+				defer w.change(func() { w.objects[tc.gone] = gone })
+			}
+			got, err := ask(tc.req)
+			wantCode(t, "diagnose", err, tc.code, tc.says)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+	w.change(func() { w.denied = nil; delete(w.objects, "RayCluster/demo") })
+	_ = w.past.Close()
+	if got, err := ask(&raygatev2.DiagnoseJobRequest{}); err != nil || len(got) != 1 {
+		t.Errorf("with a store that is away: %q, %v", got, err)
+	}
+	_, err := ask(&raygatev2.DiagnoseJobRequest{Attempt: 1})
+	wantCode(t, "an earlier attempt with a store that is away", err, codes.Unavailable)
 }

@@ -96,6 +96,12 @@ func missing(k history.Key, keys []history.Key, present int) error {
 	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: message}
 }
 
+// isMissing reports whether an error of find means that there is no such record.
+func isMissing(err error) bool {
+	status, ok := errors.AsType[*rpcstatus.Error](err)
+	return ok && status.Code == codes.NotFound
+}
+
 var errNoHistory = rpcstatus.Precondition("NO_HISTORY", "this gateway has no history of ended objects: an administrator can set --history-store")
 
 // historyRetry is when a client may try again.
@@ -136,7 +142,7 @@ func (s *jobServer) recordedLog(ctx context.Context, k history.Key, q logQuery, 
 		number = present.number
 	}
 	r, err := s.past.find(ctx, k, number)
-	if notFound, ok := errors.AsType[*rpcstatus.Error](err); ok && notFound.Code == codes.NotFound && k.Attempt == number && present != nil {
+	if isMissing(err) && k.Attempt == number && present != nil {
 		return present.checkStarted()
 	}
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -77,11 +76,9 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	raygatev2.RegisterProfileServiceServer(server, &profileServer{reader: r.Profiles})
 	ended := &historyServer{past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens, clock: clock.RealClock{}}
 	raygatev2.RegisterHistoryServiceServer(server, ended)
-	if r.History != nil {
-		for _, kind := range []*resource.Resource{jobs, clusters} { // the record of a RayService has none of its clusters
-			kind.Past = func(ctx context.Context, key types.NamespacedName) (*resource.Record, error) {
-				return ended.recordOf(ctx, kind, key)
-			}
+	for _, kind := range []*resource.Resource{jobs, clusters} { // the record of a RayService has none of its clusters
+		kind.Past = func(ctx context.Context, req proto.Message, item *store.Item) (*resource.Record, error) {
+			return ended.recordFor(ctx, kind, req, item)
 		}
 	}
 }

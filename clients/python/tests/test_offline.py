@@ -260,7 +260,7 @@ def test_table_of_cron_jobs():
 def test_history(gateway):
     record = {"kind": "RayJob", "namespace": "default", "name": "demo", "attempt": 2, "result": "FAILED", "endTime": "2026-11-02T00:00:00Z"}
     gateway.plan = [(200, {"records": [record], "nextPageToken": "two"}), (200, {"records": [{**record, "attempt": 1}]})]
-    gateway.plan += [(200, {"record": record, "object": {"spec": {"backoffLimit": 1}}, "pods": [{"metadata": {"name": "head"}}]}), (200, b"log")]
+    gateway.plan += [(200, {"record": record, "object": {"spec": {"backoffLimit": 1}}, "pods": [{"metadata": {"name": "head"}}]}), (200, b"log"), (200, {"findings": [{"reason": "Recorded"}]})]
     gateway.plan += [(200, {"month": "2026-11", "items": [{"queue": "a", "clusters": 1, "cpuSeconds": 7200}]})]
     with raygate.Client(rest=gateway.url, grpc=None) as client:
         found = client.history.list(kind="RayJob", since=datetime.datetime(2026, 11, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=2))))
@@ -269,6 +269,7 @@ def test_history(gateway):
         kept = client.history.get("RayJob", "demo", attempt=2, uid="u")
         assert kept.message.result == "FAILED" and repr(kept.to_dict()["object"]["spec"]["backoffLimit"]) == "1"
         assert "".join(client.jobs.logs("demo", attempt=2, uid="u")) == "log"
+        assert "Recorded" in str(client.jobs.diagnose("demo", attempt=2, uid="u"))
         (used,) = usage = client.usage("2026-11", "queue,owner", namespace="team")
         assert (usage.month, used.queue, used.cpu_seconds) == ("2026-11", "a", 7200) and ">2.0<" in usage._repr_html_()
     assert [urllib.parse.unquote(path.removeprefix("/apis/v2/namespaces/")) for _, path, _, _ in gateway.seen] == [
@@ -276,6 +277,7 @@ def test_history(gateway):
         "default/history?kind=RayJob&since=2026-11-01T00:00:00Z&pageSize=500&pageToken=two",
         "default/history/RayJob/demo?attempt=2&uid=u",
         "default/jobs/demo/logs?attempt=2&uid=u",
+        "default/jobs/demo:diagnose?attempt=2&uid=u",
         "team/usage?month=2026-11&groupBy=queue,owner",
     ]
 

@@ -24,7 +24,10 @@ type messageEvent = raygate.Event[proto.Message]
 // explainLimit limits the time for which a failed command searches for the reason.
 const explainLimit = 10 * time.Second
 
-type diagnoseCommand struct{ output output.Flags }
+type diagnoseCommand struct {
+	output output.Flags
+	past   raygate.Run
+}
 
 func newDiagnose(flags *connect.Flags) *cobra.Command {
 	d := &diagnoseCommand{}
@@ -34,13 +37,20 @@ func newDiagnose(flags *connect.Flags) *cobra.Command {
 		Long: `Show why an object is not ready, the most important reason first, with a remedy for each.
 
 For a job or a service, the diagnosis includes its clusters. For a service, it includes
-the state of its applications in Ray Serve, and the progress of an upgrade.`,
+the state of its applications in Ray Serve, and the progress of an upgrade.
+
+If the gateway has a history store, --attempt and --uid diagnose an earlier attempt of a
+RayJob, and a RayJob or RayCluster that was deleted. "raygate history" lists them.`,
 		Example: `  raygate diagnose raycluster/demo
   raygate diagnose job train
+  raygate diagnose job train --attempt 1
   raygate diagnose rayservice chat -o json`,
 		RunE: run(flags, d.run),
 	}
-	cmd.Flags().StringVarP(&d.output.Form, "output", "o", "", "output format: json or yaml (default text)")
+	f := cmd.Flags()
+	f.StringVarP(&d.output.Form, "output", "o", "", "output format: json or yaml (default text)")
+	f.Int32Var(&d.past.Attempt, "attempt", 0, "attempt of a RayJob, from 1 (default the last one)")
+	f.StringVar(&d.past.UID, "uid", "", "UID of a RayJob or RayCluster that was deleted (default the last one of the name)")
 	cmd.ValidArgsFunction = completeObjects(flags, true)
 	return cmd
 }
@@ -59,8 +69,10 @@ func (d *diagnoseCommand) run(ctx context.Context, s *session, args []string) er
 	t := target{Ref: refs[0], namespace: s.namespace}
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	diagnosis, err := s.client.Messages(t.Kind.Kind, t.namespace).Diagnose(ctx, t.Name)
+	diagnosis, err := s.client.Messages(t.Kind.Kind, t.namespace).DiagnoseRun(ctx, t.Name, d.past)
 	switch {
+	case errors.Is(err, raygate.ErrNoSuchMethod):
+		return errors.New("--attempt is for jobs, and --uid for jobs and clusters")
 	case err != nil:
 		s.fail(t.String(), err, ExitFailed)
 		return nil

@@ -14,7 +14,7 @@ export function Overview({kind, object, rights}) {
     ...(meta.ownerReferences ?? []).filter((o) => kindNamed(o.kind)).map((o) => ['Belongs to', html`<${Owner} owner=${o} namespace=${meta.namespace} />`])];
   return html`<div class="overview">
     <div class="column">
-      <${Diagnosis} kind=${kind} object=${object} />
+      <${Diagnosis} path=${diagnosisPath(kind, meta.namespace, meta.name)} version=${meta.resourceVersion} />
       <${Conditions} conditions=${object.status?.conditions ?? []} generation=${Number(meta.generation ?? 0)} />
       <${Applications} list=${applications(object)} />
       <${Groups} kind=${kind} object=${object} rights=${rights} />
@@ -31,11 +31,12 @@ const Owner = ({owner, namespace}) => html`<${Link} to=${objectPath(kindNamed(ow
 
 const severities = {ERROR: ['error', 'Error'], WARNING: ['warn', 'Warning'], INFO: ['idle', 'Note']};
 
-// Diagnosis is what the gateway makes of the object, its Pods, events and logs. It is asked anew whenever the status changes.
-function Diagnosis({kind, object}) {
-  const {namespace, name} = object.metadata;
-  const path = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}:diagnose`;
-  const {data, error, loading, again} = useFetched((signal) => request('GET', path, {signal}), object.metadata.resourceVersion);
+// diagnosisPath is the path of the API.
+export const diagnosisPath = (kind, namespace, name) => `/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}:diagnose`;
+
+// Diagnosis is what the gateway makes of an object, its Pods, events and logs. It is asked anew whenever the version changes.
+export function Diagnosis({path, version}) {
+  const {data, error, loading, again} = useFetched((signal) => request('GET', path, {signal}), version);
   const findings = data?.findings ?? [];
   useEvery(findings.some((f) => f.object?.kind === 'Workload'), again); // positions in a queue change without a change of the object
   return html`<section class="card" aria-busy=${loading ? 'true' : 'false'}>

@@ -6,7 +6,7 @@ import {recordPath, resultTone, runOf, secondsOf} from '../lib/records.js';
 import {Link, listPath, navigate, objectPath} from '../lib/router.js';
 import {Log} from '../parts/logs.js';
 import {EventTable} from './events.js';
-import {Conditions, Groups, Pairs} from './overview.js';
+import {Conditions, Diagnosis, diagnosisPath, Groups, Pairs} from './overview.js';
 import {PastOf} from './past.js';
 import {Text} from './yaml.js';
 
@@ -63,14 +63,15 @@ function Overview({kind, answer}) {
   const {record, object, rayJob} = answer;
   const code = (text) => text && html`<code>${text}</code>`;
   const facts = [
-    ['Result', record.result], ['Reason', record.reason], ['Entrypoint', code(object?.spec?.entrypoint)], ['Submission', record.jobId], ['Cluster', record.cluster],
+    ['Result', record.result], ['Reason', record.reason], ['Entrypoint', code(object?.spec?.entrypoint)], ['Submission', record.jobId],
+    ['Cluster', record.cluster && record.cluster !== record.name && html`<${Link} to=${objectPath('clusters', record.namespace, record.cluster)}>${record.cluster}<//>`],
     ['Queue', record.queue], ['Exit code', rayJob?.DriverExitCode?.toString()], ['Created', html`<${When} at=${record.createTime} />`],
     ...(kind.plural === 'jobs' ? [['Started', html`<${When} at=${record.startTime} />`]] : []),
     ['Ended', html`<${When} at=${record.endTime} />`], ['Took', ageText(secondsOf(record))], ['UID', code(record.uid)],
   ].filter(([, value]) => value);
   return html`<div class="overview">
     <div class="column">
-      ${record.message && html`<section class="card"><h2>Message</h2><pre class="block" tabindex="0">${record.message}</pre></section>`}
+      ${kind.plural !== 'services' && html`<${Diagnosis} path=${urlOf(diagnosisPath(kind, record.namespace, record.name), runOf(record))} version="" />`}
       <${Conditions} conditions=${object?.status?.conditions ?? []} generation=${0} />
       ${kind.plural === 'jobs' && html`<section><h2 class="above">Attempts</h2><${PastOf} kind=${kind} namespace=${record.namespace} name=${record.name} current=${record} /></section>`}
       ${object && html`<${Groups} kind=${kind} object=${object} />`}

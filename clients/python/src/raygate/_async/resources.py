@@ -119,10 +119,11 @@ class AsyncResources(Generic[M]):
         answer = await self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name, include_children=include_children))
         return KubernetesEvents(answer.events)
 
-    async def diagnose(self, name: str, *, namespace: str | None = None) -> Diagnosis:
-        """Return why an object is not ready."""
+    async def diagnose(self, name: str, *, namespace: str | None = None, attempt: int = 0, uid: str = "") -> Diagnosis:
+        """Return why an object is not ready. `attempt` and `uid` are for past jobs, `uid` is also for deleted clusters."""
         method = self._kind.method("Diagnose")
-        answer = await self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name))
+        past = {field: value for field, value in {"attempt": attempt, "uid": uid}.items() if value}
+        answer = await self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name, **past))
         return Diagnosis(answer.findings)
 
     async def watch(

@@ -120,10 +120,11 @@ class Resources(Generic[M]):
         answer = self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name, include_children=include_children))
         return KubernetesEvents(answer.events)
 
-    def diagnose(self, name: str, *, namespace: str | None = None) -> Diagnosis:
-        """Return why an object is not ready."""
+    def diagnose(self, name: str, *, namespace: str | None = None, attempt: int = 0, uid: str = "") -> Diagnosis:
+        """Return why an object is not ready. `attempt` and `uid` are for past jobs, `uid` is also for deleted clusters."""
         method = self._kind.method("Diagnose")
-        answer = self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name))
+        past = {field: value for field, value in {"attempt": attempt, "uid": uid}.items() if value}
+        answer = self._caller.unary(method, method.request(namespace=self._namespace(namespace), name=name, **past))
         return Diagnosis(answer.findings)
 
     def watch(

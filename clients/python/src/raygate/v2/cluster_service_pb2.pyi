@@ -240,12 +240,14 @@ class ListClusterEventsResponse(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class DiagnoseClusterRequest(_message.Message):
-    __slots__ = ("namespace", "name")
+    __slots__ = ("namespace", "name", "uid")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+    uid: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class DiagnoseClusterResponse(_message.Message):
     __slots__ = ("ready", "findings")

@@ -240,12 +240,16 @@ class ListJobEventsResponse(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ...) -> None: ...
 
 class DiagnoseJobRequest(_message.Message):
-    __slots__ = ("namespace", "name")
+    __slots__ = ("namespace", "name", "attempt", "uid")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ...) -> None: ...
+    attempt: int
+    uid: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., attempt: _Optional[int] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class DiagnoseJobResponse(_message.Message):
     __slots__ = ("ready", "findings")

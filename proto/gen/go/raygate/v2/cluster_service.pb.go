@@ -1419,7 +1419,9 @@ type DiagnoseClusterRequest struct {
 	// namespace of the cluster.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// name of the cluster.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// uid of the RayCluster, for one that was deleted; empty means the RayCluster of the name or, if there is none, the last one that had it.
+	Uid           string `protobuf:"bytes,3,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1464,6 +1466,13 @@ func (x *DiagnoseClusterRequest) GetNamespace() string {
 func (x *DiagnoseClusterRequest) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+func (x *DiagnoseClusterRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
 	}
 	return ""
 }
@@ -2018,10 +2027,11 @@ const file_raygate_v2_cluster_service_proto_rawDesc = "" +
 	"\x10include_children\x18\x03 \x01(\bR\x0fincludeChildren\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"F\n" +
 	"\x19ListClusterEventsResponse\x12)\n" +
-	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"T\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"f\n" +
 	"\x16DiagnoseClusterRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"`\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x10\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"`\n" +
 	"\x17DiagnoseClusterResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
 	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xcd\x02\n" +

@@ -1419,7 +1419,11 @@ type DiagnoseJobRequest struct {
 	// namespace of the job.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// name of the job.
-	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// attempt counts from 1; 0 means the last one. Earlier attempts, and those of a deleted RayJob, need a history store.
+	Attempt int32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// uid of the RayJob, for one that was deleted; empty means the RayJob of the name or, if there is none, the last one that had it.
+	Uid           string `protobuf:"bytes,4,opt,name=uid,proto3" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1464,6 +1468,20 @@ func (x *DiagnoseJobRequest) GetNamespace() string {
 func (x *DiagnoseJobRequest) GetName() string {
 	if x != nil {
 		return x.Name
+	}
+	return ""
+}
+
+func (x *DiagnoseJobRequest) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *DiagnoseJobRequest) GetUid() string {
+	if x != nil {
+		return x.Uid
 	}
 	return ""
 }
@@ -2128,10 +2146,12 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\x10include_children\x18\x03 \x01(\bR\x0fincludeChildren\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"B\n" +
 	"\x15ListJobEventsResponse\x12)\n" +
-	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"P\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.raygate.v2.EventR\x06events\"|\n" +
 	"\x12DiagnoseJobRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
-	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\"\\\n" +
+	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x18\n" +
+	"\aattempt\x18\x03 \x01(\x05R\aattempt\x12\x10\n" +
+	"\x03uid\x18\x04 \x01(\tR\x03uid\"\\\n" +
 	"\x13DiagnoseJobResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
 	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xf6\x01\n" +
