@@ -16,13 +16,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	kuberest "k8s.io/client-go/rest"
+	fakerest "k8s.io/client-go/rest/fake"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/profile"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
@@ -129,7 +132,10 @@ func build(tb testing.TB, s resource.Store, local bool, limits flowcontrol.Limit
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var resources service.Resources
+	none := &fakerest.RESTClient{NegotiatedSerializer: clientgoscheme.Codecs.WithoutConversion(), Client: fakerest.CreateHTTPClient(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody}, nil
+	})}
+	resources := service.Resources{Profiles: &profile.Reader{Core: none, Authorizer: authz.AllowAll{}}}
 	for i, kind := range service.Kinds {
 		of := options(stub{})
 		if i == 0 {
