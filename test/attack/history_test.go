@@ -73,3 +73,40 @@ func TestHistory(t *testing.T) {
 		t.Errorf("team-a asks for its own history: %d %s", got.code, got.body)
 	}
 }
+
+// TestUsage shows that a tenant learns no usage of another one, neither by its namespace nor by a path in a parameter, and that parameters without a meaning
+// are the client's mistake.
+func TestUsage(t *testing.T) {
+	const owner = "an-owner-in-team-b"
+	store, err := history.Open(t.Context(), historyStore(), history.Limits{})
+	must(t, err)
+	defer func() { _ = store.Close() }()
+	_, err = store.Put(t.Context(), &history.Record{Summary: history.Summary{
+		Key:   history.Key{Kind: "RayCluster", Namespace: teamB, Name: "used", UID: "uid-of-used", Created: time.Unix(1, 0)},
+		Ended: time.Unix(2, 0), Owner: owner, Usage: history.Months{"2020-01": {CPU: 1}},
+	}}, nil)
+	must(t, err)
+	at := func(team, query string) string { return "/apis/v2/namespaces/" + team + "/usage" + query }
+	if got := as(t, teamB, http.MethodGet, at(teamB, "?month=2020-01&groupBy=owner"), ""); got.code != http.StatusOK || !strings.Contains(got.body, owner) {
+		t.Errorf("team-b asks for its own usage: %d %s", got.code, got.body)
+	}
+	up := url.PathEscape("../" + teamB + "/2020-01")
+	for path, code := range map[string]int{
+		at(teamB, "?month=2020-01&groupBy=owner"):                             http.StatusForbidden,
+		at(teamA, "?month=2020-01&groupBy=owner"):                             http.StatusOK, // its own, which is empty
+		at(teamA, "?month=2020-01&groupBy=owner&namespace="+teamB):            http.StatusBadRequest,
+		at(url.PathEscape("../"+teamB), "?month=2020-01"):                     http.StatusNotFound,
+		at(teamA, "?month="+up):                                               http.StatusBadRequest,
+		at(teamA, "?month=2020-13"):                                           http.StatusBadRequest,
+		at(teamA, "?month="+url.QueryEscape("2020-01\x00")):                   http.StatusBadRequest,
+		at(teamA, "?groupBy="+up):                                             http.StatusBadRequest,
+		at(teamA, "?groupBy="+strings.Repeat("owner,", 10_000)+"team"):        http.StatusBadRequest,
+		at(teamA, "?month=2020-01&month=2020-02"):                             http.StatusBadRequest,
+		"/apis/v2/namespaces/" + teamB + "/history?kind=RayCluster&name=used": http.StatusForbidden,
+	} {
+		got := as(t, teamA, http.MethodGet, path, "")
+		if got.code != code || strings.Contains(got.body, owner) {
+			t.Errorf("team-a asks for %.200s: %d %s, want %d", path, got.code, got.body, code)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func modelIsServed(t *testing.T, manifest []byte) {
 	}
 	eventually(t, "an answer", answer)
 	kubectl(t, nil, "patch", "rayservice", "minimal", "-n", ns, "--type=json", "-p",
-		`[{"op": "replace", "path": "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/image", "value": "rayproject/ray:2.53.0"}]`)
+		`[{"op": "replace", "path": "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/image", "value": "rayproject/ray:2.60.0-py312"}]`)
 	rest(t, "GET", servicesOf(ns)+"/minimal:wait?for=ready&timeout=150s", "", nil).want(t, 200)
 	eventually(t, "an answer during the upgrade", answer)
 }

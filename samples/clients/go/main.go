@@ -74,12 +74,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 
 // jobOf is a job on a cluster of one Pod, which goes with the job.
 func jobOf(command string) *rayv1.RayJob {
-	head := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:2.52.0"}}}}
+	head := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:2.60.0"}}}}
 	return &rayv1.RayJob{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "sample-"},
 		Spec: rayv1.RayJobSpec{
 			Entrypoint: command, ShutdownAfterJobFinishes: true, TTLSecondsAfterFinished: 60,
-			RayClusterSpec: &rayv1.RayClusterSpec{RayVersion: "2.52.0", HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
+			RayClusterSpec: &rayv1.RayClusterSpec{RayVersion: "2.60.0", HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
 		},
 	}
 }

@@ -95,6 +95,19 @@ kind: ResourceQuota
 metadata: {name: team-a, namespace: team}
 spec: {hard: {limits.nvidia.com/gpumem: "8191"}}
 `
+	const claimed = `---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: two, namespace: team}
+spec: {spec: {devices: {requests: [{name: a, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}, {name: b, exactly: {deviceClassName: mine}}]}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: mine, annotations: {devices.ray.io/ray-resource: NPU}}
+spec: {}
+`
+	claims := strings.NewReplacer(", ASKED}", "}, claims: [{name: c}]", "template:\n      spec:\n", "template:\n      spec:\n        resourceClaims: [{name: c, resourceClaimTemplateName: two}]\n").
+		Replace(deviceCluster)
 	for name, tc := range map[string]struct {
 		stdin string
 		args  []string
@@ -107,14 +120,20 @@ spec: {hard: {limits.nvidia.com/gpumem: "8191"}}
 			"RayCluster team/demo, gpu (spec.workerGroupSpecs[0].template)", `add /spec/containers/0/resources/limits/nvidia.com~1gpu: "1"`, "Ray: num-gpus 1", "warning: spec.workerGroupSpecs[0].template: container ray-worker: nvidia.com/gpu was set to 1, because"}},
 		"a family that is no GPU": {stdin: asking(`huawei.com/Ascend910C: "1"`), want: []string{"Ray: NPU 2"}},
 		"the user's number":       {stdin: strings.Replace(asking(`nvidia.com/gpu: "1"`), "replicas: 2\n    rayStartParams: {}", "replicas: 2\n    rayStartParams: {num-gpus: '4'}", 1), want: []string{"Ray: num-gpus 4 (the user's)"}},
-		"refused":                 {stdin: asking("nvidia.com/gpumem: 8Gi"), code: 1, want: []string{"refused: container ray-worker: nvidia.com/gpumem:", "8192"}},
-		"nothing":                 {stdin: asking(`cpu: "1"`), code: 1, want: []string{"the key is there twice"}},
-		"no devices":              {stdin: strings.Replace(asking("X"), ", X", "", 1), want: []string{"no Pods that request shared accelerators"}},
-		"a Pod without any":       {stdin: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}", want: []string{"stays as it is"}},
-		"a mistake":               {stdin: strings.Replace(pod, "name: main", "nane: main", 1), code: 1, want: []string{"nane"}},
-		"no YAML":                 {stdin: "a: [", code: 2},
-		"no registry":             {stdin: pod, args: []string{"--device-registry=none"}, code: 2},
-		"an unknown form":         {stdin: pod, args: []string{"-o", "xml"}, code: 2},
+		"claims":                  {stdin: claims + claimed, want: []string{"claims: GPU=2,NPU=1", "Ray: num-gpus 2, NPU 1"}},
+		"claims of a class that is not there": {stdin: claims + strings.Replace(claimed, "name: mine, ", "name: other, ", 1), want: []string{
+			"claims: GPU=2\n", "warning: the files lack the DeviceClass mine"}},
+		"claims without their template": {stdin: claims, want: []string{"warning: the files lack the ResourceClaimTemplate two"}},
+		"the user's number of claims": {stdin: strings.Replace(claims, "replicas: 2\n    rayStartParams: {}", "replicas: 2\n    rayStartParams: {num-gpus: '4'}", 1) + claimed, want: []string{
+			"Ray: num-gpus 4 (the user's), NPU 1"}},
+		"refused":           {stdin: asking("nvidia.com/gpumem: 8Gi"), code: 1, want: []string{"refused: container ray-worker: nvidia.com/gpumem:", "8192"}},
+		"nothing":           {stdin: asking(`cpu: "1"`), code: 1, want: []string{"the key is there twice"}},
+		"no devices":        {stdin: strings.Replace(asking("X"), ", X", "", 1), want: []string{"no Pods that request shared accelerators"}},
+		"a Pod without any": {stdin: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}", want: []string{"stays as it is"}},
+		"a mistake":         {stdin: strings.Replace(pod, "name: main", "nane: main", 1), code: 1, want: []string{"nane"}},
+		"no YAML":           {stdin: "a: [", code: 2},
+		"no registry":       {stdin: pod, args: []string{"--device-registry=none"}, code: 2},
+		"an unknown form":   {stdin: pod, args: []string{"-o", "xml"}, code: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := run(tc.stdin, append([]string{"explain", "-f", "-"}, tc.args...)...)

@@ -29,7 +29,8 @@ use of quotas, and the reason of a refusal.
 
 Files can contain Pods, and Ray objects, whose templates count as Pods. Each ResourceQuota
 in the files is compared with one Pod, as if nothing else were in use. Scopes of quotas
-are ignored. The report also lists Pods that device admission skips because of the label
+are ignored. ResourceClaims, ResourceClaimTemplates and DeviceClasses in the files show
+the devices of claims. The report also lists Pods that device admission skips because of the label
 devices.ray.io/webhook on the Pod or its Namespace.
 
 Exit code: 0 every Pod passes, 1 a Pod is refused or does not fit a quota, 2 wrong use or

@@ -120,7 +120,7 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 	}
 }
 
-// The version of Ray that users get by default is the one that the tests with real Ray run.
+// The version of Ray that users get by default, and from samples, is the one that the tests with real Ray run.
 func TestDefaultRayVersion(t *testing.T) {
 	read := func(file string) string {
 		t.Helper()
@@ -140,6 +140,15 @@ func TestDefaultRayVersion(t *testing.T) {
 	} {
 		if !strings.Contains(read(file), text) {
 			t.Errorf("%s does not contain %q", file, text)
+		}
+	}
+	samples, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "samples", "*.yaml"))
+	if err != nil || len(samples) < 20 {
+		t.Fatalf("%d samples, %v", len(samples), err)
+	}
+	for _, sample := range samples {
+		if text := read("samples/" + filepath.Base(sample)); strings.Count(text, "rayVersion: ") != strings.Count(text, "rayVersion: "+tested) {
+			t.Errorf("%s is not for Ray %s", sample, tested)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/raygate/raygate/cmd/raygate/internal/check"
 	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
+	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/devices/plan"
 	"github.com/raygate/raygate/pkg/devices/raycount"
 	"github.com/raygate/raygate/pkg/manifest"
@@ -54,6 +55,8 @@ type Pod struct {
 	Changes []plan.Operation `json:"changes,omitempty"`
 	// Devices are the devices that the containers get.
 	Devices []Device `json:"devices,omitempty"`
+	// Claims are the devices of the ResourceClaims of one Pod, also of those that other Pods share, by the resource of Ray.
+	Claims claims.Amounts `json:"claims,omitempty"`
 	// Ray has the device settings that the Ray container is started with; nil for Pods without Ray, or without devices.
 	Ray *Ray `json:"ray,omitempty"`
 	// Demand is the usage of quotas by one Pod, by resource.
@@ -95,18 +98,20 @@ type explainer struct {
 	program *plan.Program
 	quotas  []corev1.ResourceQuota
 	// ignored are namespaces that device admission ignores.
-	ignored map[string]bool
+	ignored    map[string]bool
+	allocation allocation
 }
 
 // Of plans every Pod of the sources.
 func Of(p *plan.Program, sources []manifestfile.Source) *Report {
-	e := &explainer{Report: &Report{Registry: p.Hash, Pods: []Pod{}, Findings: []check.Finding{}}, program: p, ignored: map[string]bool{}}
+	e := &explainer{Report: &Report{Registry: p.Hash, Pods: []Pod{}, Findings: []check.Finding{}}, program: p, ignored: map[string]bool{}, allocation: newAllocation()}
 	var documents []manifestfile.Document
 	for _, s := range sources {
 		documents = append(documents, manifestfile.Documents(s)...)
 	}
 	documents = slices.DeleteFunc(documents, e.takeQuota)
 	documents = slices.DeleteFunc(documents, e.takeNamespace)
+	documents = slices.DeleteFunc(documents, e.takeAllocation)
 	for _, doc := range documents {
 		e.document(doc)
 	}
@@ -188,10 +193,11 @@ func (e *explainer) groups(base Pod, object validation.Object) {
 		r := g.Plan(e.program)
 		out.LeftAlone = e.ignored[base.Namespace] || plan.OptsOut(g.Labels)
 		e.add(&out, r, g.ForbiddenOptOut(e.program, r))
-		if out.Warnings = said[g.Name]; g.Ray {
-			out.Ray = e.ray(r, &g)
+		out.Warnings = said[g.Name]
+		if d := e.claimed(&out, &g.Template.Spec); g.Ray {
+			out.Ray = e.ray(r, &g, d)
 		}
-		if len(out.Devices)+len(out.Refused)+len(out.Warnings)+len(out.Changes) > 0 {
+		if len(out.Devices)+len(out.Claims)+len(out.Refused)+len(out.Warnings)+len(out.Changes) > 0 {
 			e.Pods = append(e.Pods, out)
 		}
 	}
@@ -216,6 +222,7 @@ func (e *explainer) pod(out Pod, pod *corev1.Pod) {
 	if !out.LeftAlone {
 		out.Warnings = r.Warnings
 	}
+	e.claimed(&out, &pod.Spec)
 	e.Pods = append(e.Pods, out)
 }
 
@@ -266,20 +273,23 @@ func (e *explainer) compare(out *Pod, d *plan.Demand) {
 	}
 }
 
-// ray returns the settings that Ray is started with, or nil if they do not depend on devices.
-func (e *explainer) ray(r *plan.Result, g *raydevices.Group) *Ray {
+// ray returns the settings that Ray is started with, or nil if they do not depend on devices. claimed is nil for Pods without claims.
+func (e *explainer) ray(r *plan.Result, g *raydevices.Group, claimed *claims.Devices) *Ray {
 	if len(g.Template.Spec.Containers) == 0 || r.Refused() {
 		return nil
 	}
 	container := g.Template.Spec.Containers[0].Resources
 	counts := raycount.Of(e.program, r.Devices, container.Limits)
-	if !counts.Devices && counts.GPUs == nil {
+	if !counts.Devices && counts.GPUs == nil && claimed == nil {
 		return nil
 	}
 	user := raycount.Group{StartParams: g.StartParams, Resources: g.Resources, Container: container}
 	out := &Ray{GPUs: counts.GPUs, Resources: counts.Custom}
 	if n, ok := user.UserGPUs(); ok {
 		out.GPUs, out.Kept = &n, true
+	}
+	if claimed != nil {
+		out.addClaims(claimed, g)
 	}
 	return out
 }

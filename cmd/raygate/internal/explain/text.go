@@ -30,8 +30,8 @@ func (p *Pod) write(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	line := func(format string, args ...any) { fmt.Fprintf(b, "  "+format+"\n", args...) }
-	for i := range p.Devices {
-		line("%s", describe(&p.Devices[i]))
+	for _, text := range p.devices() {
+		line("%s", text)
 	}
 	if p.LeftAlone {
 		line("is left as it is, by the label devices.ray.io/webhook of the Pod or its Namespace")
@@ -60,6 +60,17 @@ func (p *Pod) write(b *strings.Builder) {
 	if len(p.Devices)+len(p.Changes)+len(p.Refused)+len(p.Warnings) == 0 {
 		line("stays as it is")
 	}
+}
+
+// devices are the devices in words, those of claims last.
+func (p *Pod) devices() (all []string) {
+	for i := range p.Devices {
+		all = append(all, describe(&p.Devices[i]))
+	}
+	if len(p.Claims) > 0 {
+		all = append(all, "claims: "+p.Claims.String())
+	}
+	return all
 }
 
 // describe is a device in words.
