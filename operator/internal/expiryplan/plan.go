@@ -36,7 +36,9 @@ type Usage struct {
 type Input struct {
 	// Cluster has the stored conditions. It is not modified.
 	Cluster *rayv1.RayCluster
-	Now     time.Time
+	// Policy is that of the namespace.
+	Policy Policy
+	Now    time.Time
 	// HeadSince is since when the head Pod is ready; zero while it is not.
 	HeadSince time.Time
 	Usage     Usage
@@ -56,18 +58,18 @@ type Plan struct {
 	After time.Duration
 }
 
-// Applies reports whether the cluster has a limit that is its own affair.
-func Applies(rc *rayv1.RayCluster) bool {
-	e, invalid := rayv1.ExpiryOf(rc.Annotations)
-	return len(invalid) == 0 && (e.IdleTimeout > 0 || e.MaxAge > 0) && rc.DeletionTimestamp == nil &&
+// applies reports whether the cluster has a limit that is its own affair.
+func (e *expiry) applies(rc *rayv1.RayCluster) bool {
+	return (e.IdleTimeout > 0 || e.MaxAge > 0) && rc.DeletionTimestamp == nil &&
 		metav1.GetControllerOfNoCopy(rc) == nil && rc.Labels[rayv1.LabelKueueQueue] == ""
 }
 
 // For returns the plan for a cluster. A cluster to which no limit applies has the empty plan.
 func For(in Input) Plan {
 	rc := in.Cluster
+	p := planner{Input: in, expiry: expiryOf(rc, in.Policy)}
 	switch {
-	case !Applies(rc):
+	case !p.expiry.applies(rc):
 		return Plan{}
 	case rc.Suspended():
 		// An earlier decision is the cause of the suspension; an earlier warning is not.
@@ -78,17 +80,15 @@ func For(in Input) Plan {
 	case isTrue(rc, rayv1.RayClusterSuspending) || isTrue(rc, rayv1.RayClusterSuspended):
 		return Plan{} // it is being resumed
 	}
-	p := planner{Input: in}
 	p.Now = in.Now.Truncate(time.Second) // as stored
-	p.expiry, _ = rayv1.ExpiryOf(rc.Annotations)
 	var limits []limit
 	if p.expiry.MaxAge > 0 {
 		start := begin(rc)
-		limits = append(limits, limit{rayv1.ReasonMaxAge, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
+		limits = append(limits, limit{rayv1.ReasonMaxAge, p.expiry.ageBy, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
 	}
 	if p.expiry.IdleTimeout > 0 {
 		if since, fresh, idle := p.idle(); idle {
-			limits = append(limits, limit{rayv1.ReasonIdleTimeout, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
+			limits = append(limits, limit{rayv1.ReasonIdleTimeout, p.expiry.idleBy, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
 		}
 	}
 	p.expire(limits)
@@ -106,6 +106,8 @@ func begin(rc *rayv1.RayCluster) time.Time {
 // limit is a limit that a cluster may reach.
 type limit struct {
 	reason string
+	// by names where it comes from.
+	by string
 	// span is the limit, which counts since a time and is reached at due.
 	span       time.Duration
 	since, due time.Time
@@ -118,14 +120,20 @@ func (l limit) lead() time.Duration { return min(l.span/10, maxLead).Truncate(ti
 
 type planner struct {
 	Input
-	expiry rayv1.Expiry
+	expiry expiry
 	plan   Plan
 	// uncertain means that what runs has not been known for a moment, so that an earlier warning stays.
 	uncertain bool
 }
 
-// kept returns the time, or the one until which the user keeps the cluster.
-func (p *planner) kept(t time.Time) time.Time { return later(t, p.expiry.KeepUntil) }
+// kept returns the time of a limit, or the one until which the user keeps the cluster.
+func (p *planner) kept(t time.Time) time.Time {
+	until := p.expiry.KeepUntil
+	if m := p.expiry.maxKeep; m != nil {
+		until = earlier(until, t.Add(m.Duration))
+	}
+	return later(t, until)
+}
 
 // after asks for another decision at a time.
 func (p *planner) after(t time.Time) {
@@ -156,8 +164,7 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 		if old != nil && old.Status == metav1.ConditionTrue {
 			since = later(old.LastTransitionTime.Time, p.HeadSince.Truncate(time.Second), earlier(u.LastEnd.Truncate(time.Second), p.Now))
 		}
-		p.plan.Idle = condition(nil, metav1.ConditionTrue, rayv1.ReasonNothingRuns,
-			"nothing has run since "+text(since)+"; the limit is reached at "+text(p.kept(since.Add(p.expiry.IdleTimeout))), since)
+		p.plan.Idle = condition(nil, metav1.ConditionTrue, rayv1.ReasonNothingRuns, p.idleMessage(since), since)
 		return since, p.Now.Sub(u.AskedAt) <= freshFor, true
 	}
 	return time.Time{}, false, false

@@ -90,6 +90,10 @@ func TestFor(t *testing.T) {
 			}
 		}
 	}
+	policy := func(p Policy) func(time.Duration, *rayv1.RayCluster, *Input) {
+		return func(_ time.Duration, _ *rayv1.RayCluster, in *Input) { in.Policy = p }
+	}
+	long := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		change      func(time.Duration, *rayv1.RayCluster, *Input)
@@ -147,7 +151,15 @@ func TestFor(t *testing.T) {
 		"a RayJob": {annotations: idle, change: func(_ time.Duration, rc *rayv1.RayCluster, _ *Input) {
 			rc.OwnerReferences = []metav1.OwnerReference{{Kind: "RayJob", Name: "job", UID: "1", Controller: new(true)}}
 		}, warned: -1},
-		"suspended by its user": {annotations: idle, change: func(_ time.Duration, rc *rayv1.RayCluster, _ *Input) { rc.Spec.Suspend = new(true) }, warned: -1},
+		"a default":                    {change: policy(Policy{IdleTimeout: long(40 * m), Action: rayv1.ExpiryDelete}), want: rayv1.ExpiryDelete, at: 40 * m, warned: 36 * m},
+		"longer than the default":      {annotations: with(rayv1.AnnotationExpiryAction, "Suspend"), change: policy(Policy{IdleTimeout: long(20 * m), Action: rayv1.ExpiryDelete}), want: rayv1.ExpirySuspend, at: 30 * m, warned: 27 * m},
+		"longer than the bound":        {annotations: idle, change: policy(Policy{IdleTimeout: long(10 * m), MaxIdleTimeout: long(20 * m)}), want: rayv1.ExpirySuspend, at: 20 * m, warned: 18 * m},
+		"shorter than the bound":       {annotations: idle, change: policy(Policy{MaxIdleTimeout: long(time.Hour)}), want: rayv1.ExpirySuspend, at: 30 * m, warned: 27 * m},
+		"a bound of the age":           {annotations: with(rayv1.AnnotationMaxAge, "9h", rayv1.AnnotationIdleTimeout, "9h"), change: policy(Policy{MaxAge: long(2 * time.Hour)}), want: rayv1.ExpirySuspend, at: 120 * m, warned: 115 * m},
+		"kept for longer than bound":   {annotations: with(rayv1.AnnotationKeepUntil, "2026-03-02T18:00:00Z"), change: policy(Policy{MaxKeep: long(20 * m)}), want: rayv1.ExpirySuspend, at: 50 * m, warned: 47 * m},
+		"no default if not understood": {annotations: with(rayv1.AnnotationKeepUntil, "tomorrow"), change: policy(Policy{IdleTimeout: long(10 * m)}), warned: -1},
+		"a bound if not understood":    {annotations: with(rayv1.AnnotationKeepUntil, "tomorrow"), change: policy(Policy{MaxIdleTimeout: long(60 * m), Action: rayv1.ExpiryDelete}), want: rayv1.ExpiryDelete, at: 60 * m, warned: 55 * m},
+		"suspended by its user":        {annotations: idle, change: func(_ time.Duration, rc *rayv1.RayCluster, _ *Input) { rc.Spec.Suspend = new(true) }, warned: -1},
 		"resumed": {annotations: map[string]string{rayv1.AnnotationMaxAge: "1h"}, change: func(now time.Duration, rc *rayv1.RayCluster, _ *Input) {
 			c := metav1.Condition{Type: rayv1.RayClusterSuspended, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(after(30 * m))}
 			if now >= 2*time.Hour {
@@ -195,6 +207,18 @@ func TestConditions(t *testing.T) {
 		rayv1.RayClusterExpired: "the cluster will be suspended at 2026-03-02T08:31:00Z: it has been idle since 2026-03-02T08:00:00Z; to keep it, set the annotation raygate.io/keep-until",
 	}
 	if diff := cmp.Diff(want, map[string]string{rayv1.RayClusterIdle: plan.Idle.Message, rayv1.RayClusterExpired: plan.Expired.Message}); diff != "" {
+		t.Error(diff)
+	}
+	s.change = func(_ time.Duration, _ *rayv1.RayCluster, in *Input) {
+		in.Policy.MaxIdleTimeout = &metav1.Duration{Duration: 20 * time.Minute}
+	}
+	bounded := s.next(29 * time.Minute)
+	want = map[string]string{
+		rayv1.RayClusterIdle: "nothing has run since 2026-03-02T08:00:00Z; the limit is reached at 2026-03-02T08:20:00Z, by the configuration of the operator for the namespace",
+		rayv1.RayClusterExpired: "the cluster will be suspended at 2026-03-02T08:30:00Z: it has been idle since 2026-03-02T08:00:00Z, and the configuration of the operator for the namespace allows 20m0s; " +
+			"to keep it, set the annotation raygate.io/keep-until",
+	}
+	if diff := cmp.Diff(want, map[string]string{rayv1.RayClusterIdle: bounded.Idle.Message, rayv1.RayClusterExpired: bounded.Expired.Message}); diff != "" {
 		t.Error(diff)
 	}
 	if plan.After != 3*time.Minute || plan.Interval != time.Minute {

@@ -37,7 +37,7 @@ var reasonOfUse = map[dashboard.Use]string{
 // repeated: the plan of a suspended cluster has no action.
 func (r *Reconciler) expiry(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	known := r.activities.known(s.cluster.UID)
-	in := expiryplan.Input{Cluster: s.cluster, Now: s.now, Usage: expiryplan.Usage{
+	in := expiryplan.Input{Cluster: s.cluster, Policy: r.config.Expiry.For(s.cluster.Namespace), Now: s.now, Usage: expiryplan.Usage{
 		AskedAt: known.AskedAt, FailingSince: known.FailingSince, Active: reasonOfUse[known.Value.Use], LastEnd: known.Value.LastEnd,
 	}}
 	head := readyHead(s)
