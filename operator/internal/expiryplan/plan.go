@@ -54,13 +54,15 @@ type Plan struct {
 	Idle, Expired *metav1.Condition
 	// Action is what to do now; empty for nothing.
 	Action rayv1.ExpiryAction
+	// Resume means that the cluster is to be resumed now.
+	Resume bool
 	// After is when to decide again without a change; 0 means never.
 	After time.Duration
 }
 
 // applies reports whether the cluster has a limit that is its own affair.
 func (e *expiry) applies(rc *rayv1.RayCluster) bool {
-	return (e.IdleTimeout > 0 || e.MaxAge > 0) && rc.DeletionTimestamp == nil &&
+	return (e.IdleTimeout > 0 || e.MaxAge > 0 || e.hours != hours{}) && rc.DeletionTimestamp == nil &&
 		metav1.GetControllerOfNoCopy(rc) == nil && rc.Labels[rayv1.LabelKueueQueue] == ""
 }
 
@@ -68,31 +70,44 @@ func (e *expiry) applies(rc *rayv1.RayCluster) bool {
 func For(in Input) Plan {
 	rc := in.Cluster
 	p := planner{Input: in, expiry: expiryOf(rc, in.Policy)}
+	p.Now = in.Now.Truncate(time.Second) // as stored
 	switch {
 	case !p.expiry.applies(rc):
 		return Plan{}
 	case rc.Suspended():
 		// An earlier decision is the cause of the suspension; an earlier warning is not.
 		if e := stored(rc, rayv1.RayClusterExpired); e != nil && e.Status == metav1.ConditionTrue {
-			return Plan{Expired: e}
+			return p.resume(e)
 		}
 		return Plan{}
 	case isTrue(rc, rayv1.RayClusterSuspending) || isTrue(rc, rayv1.RayClusterSuspended):
 		return Plan{} // it is being resumed
 	}
-	p.Now = in.Now.Truncate(time.Second) // as stored
-	var limits []limit
+	p.expire(p.limits())
+	return p.plan
+}
+
+// limits returns the limits that the cluster may reach, and sets the condition Idle if one depends on it.
+func (p *planner) limits() (all []limit) {
+	start := begin(p.Cluster)
 	if p.expiry.MaxAge > 0 {
-		start := begin(rc)
-		limits = append(limits, limit{rayv1.ReasonMaxAge, p.expiry.ageBy, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
+		all = append(all, limit{rayv1.ReasonMaxAge, p.expiry.ageBy, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
 	}
-	if p.expiry.IdleTimeout > 0 {
-		if since, fresh, idle := p.idle(); idle {
-			limits = append(limits, limit{rayv1.ReasonIdleTimeout, p.expiry.idleBy, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
+	closing := p.expiry.hours.closing(start, p.Now, p.expiry.SuspendGrace)
+	var since time.Time
+	var fresh, idle bool
+	if p.expiry.IdleTimeout > 0 || p.near(closing) {
+		since, fresh, idle = p.idle()
+	}
+	if p.expiry.IdleTimeout > 0 && idle {
+		all = append(all, limit{rayv1.ReasonIdleTimeout, p.expiry.idleBy, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
+	}
+	if !closing.IsZero() {
+		if l, wait := p.scheduled(closing, idle, fresh); !wait {
+			all = append(all, l)
 		}
 	}
-	p.expire(limits)
-	return p.plan
+	return all
 }
 
 // begin returns since when the cluster exists or, if it was suspended, is resumed.
@@ -117,6 +132,9 @@ type limit struct {
 
 // lead is how long before the limit the cluster is warned.
 func (l limit) lead() time.Duration { return min(l.span/10, maxLead).Truncate(time.Second) }
+
+// warning is when the cluster is warned.
+func (l limit) warning() time.Time { return l.due.Add(-l.lead()) }
 
 type planner struct {
 	Input
@@ -147,7 +165,9 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 	if p.HeadSince.IsZero() {
 		return time.Time{}, false, false
 	}
-	p.plan.Interval = min(max(p.expiry.IdleTimeout/10, minInterval), maxInterval)
+	if p.plan.Interval = maxInterval; p.expiry.IdleTimeout > 0 {
+		p.plan.Interval = min(max(p.expiry.IdleTimeout/10, minInterval), maxInterval)
+	}
 	u, old := p.Usage, stored(p.Cluster, rayv1.RayClusterIdle)
 	switch {
 	case !u.FailingSince.IsZero() && p.Now.Sub(u.FailingSince) >= unknownAfter:
@@ -173,25 +193,33 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 // expire sets the condition Expired and the action, by the limit that is reached first.
 func (p *planner) expire(limits []limit) {
 	old := stored(p.Cluster, rayv1.RayClusterExpired)
-	if p.uncertain && old != nil && old.Reason == rayv1.ReasonIdleTimeout {
+	if p.uncertain && old != nil && old.Reason != rayv1.ReasonMaxAge {
 		p.plan.Expired = old // unless another limit is near
 	}
 	if len(limits) == 0 {
 		return
 	}
 	first := slices.MinFunc(limits, func(a, b limit) int { return a.due.Compare(b.due) })
-	if warning := first.due.Add(-first.lead()); p.Now.Before(warning) {
+	if warning := first.warning(); p.Now.Before(warning) {
 		p.after(warning)
 		return
 	}
 	decided := old != nil && old.Status == metav1.ConditionTrue && old.Reason == first.reason
 	if decided && !p.Now.Before(first.due) {
 		if p.plan.Expired, p.plan.Ask = old, !first.sure; first.sure {
-			p.plan.Action = p.expiry.Action
+			p.plan.Action = p.action(first)
 		}
 		return
 	}
 	p.warn(first, old)
+}
+
+// action is what happens at a limit. A schedule only suspends.
+func (p *planner) action(l limit) rayv1.ExpiryAction {
+	if l.reason == rayv1.ReasonSuspendSchedule {
+		return rayv1.ExpirySuspend
+	}
+	return p.expiry.Action
 }
 
 // warn sets the condition to a warning, and to the decision once the cluster has been warned for long enough.

@@ -71,7 +71,7 @@ func (p Policy) validate(refuse func(format string, args ...any)) {
 	if p.IdleTimeout != nil && p.MaxIdleTimeout != nil && p.IdleTimeout.Duration > p.MaxIdleTimeout.Duration {
 		refuse("idleTimeout is %s and exceeds maxIdleTimeout, %s", p.IdleTimeout.Duration, p.MaxIdleTimeout.Duration)
 	}
-	if p.Action != "" && p.Action != rayv1.ExpirySuspend && p.Action != rayv1.ExpiryDelete {
+	if !slices.Contains([]rayv1.ExpiryAction{"", rayv1.ExpirySuspend, rayv1.ExpiryDelete}, p.Action) {
 		refuse("action is %q; use Suspend or Delete", p.Action)
 	}
 }
@@ -82,6 +82,7 @@ type expiry struct {
 	// idleBy and ageBy name where the limits come from.
 	idleBy, ageBy string
 	maxKeep       *metav1.Duration
+	hours         hours
 }
 
 // byPolicy names the origin of a limit of a policy.
@@ -90,14 +91,17 @@ const byPolicy = "the configuration of the operator for the namespace"
 // expiryOf returns what applies to a cluster. Annotations of which one cannot be read count for nothing, and turn the default off, but no
 // bound.
 func expiryOf(rc *rayv1.RayCluster, policy Policy) expiry {
-	annotated, invalid := rayv1.ExpiryOf(rc.Annotations)
-	if len(invalid) > 0 {
+	annotated, unread := rayv1.ExpiryOf(rc.Annotations)
+	schedules, err := hoursOf(rc.Annotations)
+	invalid := len(unread) > 0 || err != nil
+	if invalid {
+		schedules = hours{}
 		annotated, policy.IdleTimeout = rayv1.Expiry{Action: rayv1.ExpirySuspend}, nil
 	}
-	if _, set := rc.Annotations[rayv1.AnnotationExpiryAction]; policy.Action != "" && (!set || len(invalid) > 0) {
+	if _, set := rc.Annotations[rayv1.AnnotationExpiryAction]; policy.Action != "" && (!set || invalid) {
 		annotated.Action = policy.Action
 	}
-	e := expiry{Expiry: annotated, idleBy: "the annotation " + rayv1.AnnotationIdleTimeout, ageBy: "the annotation " + rayv1.AnnotationMaxAge, maxKeep: policy.MaxKeep}
+	e := expiry{Expiry: annotated, idleBy: "the annotation " + rayv1.AnnotationIdleTimeout, ageBy: "the annotation " + rayv1.AnnotationMaxAge, maxKeep: policy.MaxKeep, hours: schedules}
 	if policy.IdleTimeout != nil && e.IdleTimeout == 0 {
 		e.IdleTimeout, e.idleBy = policy.IdleTimeout.Duration, byPolicy
 	}
