@@ -261,6 +261,38 @@ func TestWait(t *testing.T) {
 	end().want(t, 0, "raycluster/demo is deleted")
 }
 
+// A job wakes a cluster that its annotations have suspended, but not one that a user has suspended.
+func TestSubmitWakesTheCluster(t *testing.T) {
+	g := startGateway(t, "none")
+	ns := g.namespace(t)
+	raygateWith(manifest("demo"), "create", "-f", "-", "-n", ns).want(t, 0)
+	raygate("suspend", "cluster/demo", "-n", ns).want(t, 0)
+	suspended := func() bool {
+		rc, err := g.of("rayclusters", ns).Get(t.Context(), "demo", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _, _ := unstructured.NestedBool(rc.Object, "spec", "suspend")
+		return found
+	}
+	submit := []string{"submit", "-n", ns, "--cluster", "demo", "--detach"}
+	if raygate(append(submit, "--", "true")...).want(t, 125); !suspended() {
+		t.Error("resumed a cluster that its user has suspended")
+	}
+	g.setStatus(t, "rayclusters", ns, "demo", map[string]any{"state": "suspended", "observedGeneration": int64(2), "conditions": []any{map[string]any{
+		"type": "Expired", "status": "True", "reason": "IdleTimeout", "message": "idle", "lastTransitionTime": "2026-03-02T08:00:00Z"}}})
+	if raygate(append(submit, "--no-wake", "--", "true")...).want(t, 125, "leave out --no-wake"); !suspended() {
+		t.Error("resumed a cluster despite --no-wake")
+	}
+	said, end := startWith("", append(submit, "--", "true")...)
+	said.eventually(t, "Resumed raycluster/demo", 1)
+	if suspended() {
+		t.Error("the cluster is not resumed")
+	}
+	g.setStatus(t, "rayclusters", ns, "demo", map[string]any{"state": "ready", "observedGeneration": int64(3)})
+	end().want(t, 125, "submitting to raycluster/demo") // there is no Ray
+}
+
 // TestWatch watches while the gateway is restarted, as the program that people run, which Ctrl-C ends.
 func TestWatch(t *testing.T) {
 	g := startGateway(t, "none")

@@ -32,6 +32,7 @@ import (
 	rayjobcontroller "github.com/raygate/raygate/operator/internal/controller/rayjob"
 	rayservicecontroller "github.com/raygate/raygate/operator/internal/controller/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/operator/internal/serveplan"
@@ -122,7 +123,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	return errors.Join(
 		raycluster.New(raycluster.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true, Archive: past,
-			Connect: w.rays.connect, Jitter: w.jitter,
+			Connect: w.rays.connect, Jitter: w.jitter, Expiry: expiryplan.Policies{w.policy},
 			ReplicaIndices: w.setting("replica indices "+o.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{

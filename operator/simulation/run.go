@@ -54,7 +54,7 @@ func Run(t *testing.T, seed uint64, o Options) Result {
 }
 
 func run(seed uint64, s *scenario, o Options) Result {
-	w := &world{seed: seed, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, stuck: map[types.UID]bool{}, settings: map[string]bool{}, poke: make(chan struct{}, 1)}
+	w := &world{seed: seed, policy: s.policy, begin: time.Now(), keep: o.History, streams: map[string]*rand.Rand{}, stuck: map[types.UID]bool{}, settings: map[string]bool{}, poke: make(chan struct{}, 1)}
 	w.store = apiserver.NewStore(scheme(), time.Now)
 	w.rays = &rays{world: w, heads: map[types.UID]*ray{}, lost: map[string]time.Time{}}
 	w.historyStore = newHistoryStore(w)

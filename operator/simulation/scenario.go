@@ -15,6 +15,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 )
 
 const (
@@ -29,6 +30,8 @@ type scenario struct {
 	topic   string
 	objects []client.Object
 	steps   []step
+	// policy is that of the operator for idle clusters.
+	policy expiryplan.Policy
 }
 
 // step is one event at a given time.

@@ -35,6 +35,33 @@ func (s *scenario) idles(r *rand.Rand) {
 	if r.IntN(2) == 0 {
 		s.add(r, "the RayCluster is resumed", edit(kindCluster, demo, func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(false) }))
 	}
+	if r.IntN(2) == 0 {
+		closing := 1 + r.IntN(3)
+		annotations[rayv1.AnnotationSuspendSchedule] = fmt.Sprintf(daily, closing)
+		if r.IntN(2) == 0 {
+			annotations[rayv1.AnnotationResumeSchedule] = fmt.Sprintf(daily, closing+1+r.IntN(2))
+		}
+		if r.IntN(3) == 0 {
+			annotations[rayv1.AnnotationSuspendGrace] = "30s"
+		}
+	}
+	if limit, set := annotations[rayv1.AnnotationIdleTimeout]; set && r.IntN(4) == 0 {
+		delete(annotations, rayv1.AnnotationIdleTimeout)
+		parsed, _ := time.ParseDuration(limit)
+		s.policy.IdleTimeout = &metav1.Duration{Duration: parsed}
+	}
+}
+
+// daily is a schedule with a minute after midnight. The simulation begins at midnight and lasts for less than a day.
+const daily = "%d 0 * * *"
+
+// scheduled returns the only time of a schedule; zero without one.
+func (w *world) scheduled(rc *rayv1.RayCluster, key string) time.Time {
+	var minute int
+	if n, _ := fmt.Sscanf(rc.Annotations[key], daily, &minute); n == 0 {
+		return time.Time{}
+	}
+	return w.begin.Add(time.Duration(minute) * time.Minute)
 }
 
 // use runs a job on the cluster, if it has a head.
@@ -68,20 +95,43 @@ func (h *ray) usedFor() (longest time.Duration) {
 // blindFor is how long a job may run before the operator has to know of it.
 const blindFor = 20 * time.Second
 
-// checkIdle looks at a cluster that the operator suspends. The caller holds the lock.
+// checkIdle looks at a cluster that the operator suspends or resumes. The caller holds the lock.
 func (d *watchdog) checkIdle(c apiserver.Change) {
 	before, after, ok := versions[*rayv1.RayCluster](c)
-	if !ok || c.Actor != actorOperator || before.Suspended() || !after.Suspended() {
+	switch {
+	case !ok || c.Actor != actorOperator || before.Suspended() == after.Suspended():
+	case before.Suspended():
+		d.checkResumed(before)
+	default:
+		d.checkSuspended(before)
+	}
+}
+
+// checkResumed looks at a cluster that the operator resumes. RayJobs and RayServices resume theirs as they want.
+func (d *watchdog) checkResumed(rc *rayv1.RayCluster) {
+	opening := d.world.scheduled(rc, rayv1.AnnotationResumeSchedule)
+	expired := meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterExpired)
+	if metav1.GetControllerOf(rc) == nil && (!expired || opening.IsZero() || time.Now().Before(opening)) {
+		d.violateLocked("resumedBySchedule", "%s is resumed; suspended by the operator: %t, resumption at %s", rc.Name, expired, opening)
+	}
+}
+
+// checkSuspended looks at a cluster that the operator suspends.
+func (d *watchdog) checkSuspended(rc *rayv1.RayCluster) {
+	if until, err := time.Parse(time.RFC3339, rc.Annotations[rayv1.AnnotationKeepUntil]); err == nil && time.Now().Before(until) {
+		d.violateLocked("neverIdleInUse", "%s is suspended although it is kept until %s", rc.Name, until)
+	}
+	e := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterExpired)
+	if e == nil {
 		return
 	}
-	head := d.world.rays.of(after.Name)
-	if until, err := time.Parse(time.RFC3339, after.Annotations[rayv1.AnnotationKeepUntil]); err == nil && time.Now().Before(until) {
-		d.violateLocked("neverIdleInUse", "%s is suspended although it is kept until %s", after.Name, until)
+	scheduled := e.Reason == rayv1.ReasonSuspendSchedule
+	patient := e.Reason == rayv1.ReasonIdleTimeout || scheduled && rc.Annotations[rayv1.AnnotationSuspendGrace] == ""
+	if head := d.world.rays.of(rc.Name); patient && head != nil && head.usedFor() > blindFor {
+		d.violateLocked("neverIdleInUse", "%s is suspended as idle while a job runs for %s", rc.Name, head.usedFor())
 	}
-	for _, e := range before.Status.Conditions {
-		if e.Type == rayv1.RayClusterExpired && e.Reason == rayv1.ReasonIdleTimeout && head != nil && head.usedFor() > blindFor {
-			d.violateLocked("neverIdleInUse", "%s is suspended as idle while a job runs for %s", after.Name, head.usedFor())
-		}
+	if closing := d.world.scheduled(rc, rayv1.AnnotationSuspendSchedule); scheduled && time.Now().Before(closing) {
+		d.violateLocked("neverIdleInUse", "%s is suspended before %s", rc.Name, closing)
 	}
 }
 
@@ -89,9 +139,28 @@ func (d *watchdog) checkIdle(c apiserver.Change) {
 func clusterIsIdle(w *world, rc *rayv1.RayCluster) (string, bool) {
 	head := w.rays.of(rc.Name)
 	_, idle := rc.Annotations[rayv1.AnnotationIdleTimeout]
+	idle = idle || w.policy.IdleTimeout != nil || w.isClosed(rc)
 	_, old := rc.Annotations[rayv1.AnnotationMaxAge]
 	due := old || idle && head != nil && (head.usedFor() > 0 || clusterIsUp(rc))
 	return "is in use, or idle or old and not suspended", due && !isSuspended(rc)
+}
+
+// isClosed reports whether the cluster should have been suspended by its schedule, and was not due to be resumed since.
+func (w *world) isClosed(rc *rayv1.RayCluster) bool {
+	begun := rc.CreationTimestamp.Time
+	if c := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterSuspended); c != nil && c.LastTransitionTime.After(begun) {
+		begun = c.LastTransitionTime.Time
+	}
+	closing := w.scheduled(rc, rayv1.AnnotationSuspendSchedule)
+	return rc.Annotations[rayv1.AnnotationResumeSchedule] == "" && begun.Before(closing)
+}
+
+// clusterIsScheduled is about a cluster whose schedule will suspend or resume it, or should have resumed it.
+func clusterIsScheduled(w *world, rc *rayv1.RayCluster) (string, bool) {
+	e := meta.FindStatusCondition(rc.Status.Conditions, rayv1.RayClusterExpired)
+	opening := w.scheduled(rc, rayv1.AnnotationResumeSchedule)
+	late := isSuspended(rc) && e != nil && e.Status == metav1.ConditionTrue && e.LastTransitionTime.Time.Before(opening)
+	return "awaits its schedule", late || time.Now().Before(opening) || time.Now().Before(w.scheduled(rc, rayv1.AnnotationSuspendSchedule))
 }
 
 // clusterIsUp reports whether the head is ready, so that it can be asked.

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/simulation/apiserver"
 )
 
@@ -18,8 +19,10 @@ import (
 type world struct {
 	seed  uint64
 	begin time.Time
-	store *apiserver.Store
-	op    *operator
+	// policy is that of the operator for idle clusters.
+	policy expiryplan.Policy
+	store  *apiserver.Store
+	op     *operator
 	// version is that of the operator that runs, or of the next one while none does.
 	version string
 	rays    *rays

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Annotations of a RayCluster that suspend or delete it when it is idle or old. KubeRay does not have them. They have no effect on a
+// Annotations of a RayCluster that suspend or delete it when it is idle or old, or by a schedule. KubeRay does not have them. They have no effect on a
 // cluster that has a controller, such as a RayJob, or a queue of Kueue.
 const (
 	// AnnotationIdleTimeout is how long nothing may run on the cluster, as a Go duration above 0.
@@ -16,6 +16,15 @@ const (
 	AnnotationExpiryAction = "raygate.io/expiry-action"
 	// AnnotationKeepUntil is a time in RFC 3339 before which the cluster is neither suspended nor deleted.
 	AnnotationKeepUntil = "raygate.io/keep-until"
+	// AnnotationSuspendSchedule is when the cluster is suspended if nothing runs on it, as a schedule of cron.
+	AnnotationSuspendSchedule = "raygate.io/suspend-schedule"
+	// AnnotationSuspendGrace is how long the suspension by the schedule waits for what runs, as a Go duration above 0. Without it, the
+	// suspension waits as long as something runs.
+	AnnotationSuspendGrace = "raygate.io/suspend-grace"
+	// AnnotationResumeSchedule is when a cluster is resumed that one of these annotations has suspended, as a schedule of cron.
+	AnnotationResumeSchedule = "raygate.io/resume-schedule"
+	// AnnotationScheduleTimeZone is the time zone of both schedules, as in Europe/Vienna; UTC if absent.
+	AnnotationScheduleTimeZone = "raygate.io/schedule-time-zone"
 )
 
 // ExpiryAction is what happens to a RayCluster that is idle or old.
@@ -36,9 +45,11 @@ type Expiry struct {
 	Action              ExpiryAction
 	// KeepUntil is zero if the annotation is absent.
 	KeepUntil time.Time
+	// SuspendGrace is 0 for no limit.
+	SuspendGrace time.Duration
 }
 
-// ExpiryOf reads the annotations. invalid are the keys of those with a value that it cannot read.
+// ExpiryOf reads the annotations, except those with schedules and their time zone. invalid are the keys of those with a value that it cannot read.
 func ExpiryOf(annotations map[string]string) (e Expiry, invalid []string) {
 	e.Action = ExpirySuspend
 	read := func(key string, parse func(text string) bool) {
@@ -55,6 +66,7 @@ func ExpiryOf(annotations map[string]string) (e Expiry, invalid []string) {
 	}
 	read(AnnotationIdleTimeout, duration(&e.IdleTimeout))
 	read(AnnotationMaxAge, duration(&e.MaxAge))
+	read(AnnotationSuspendGrace, duration(&e.SuspendGrace))
 	read(AnnotationExpiryAction, func(text string) bool {
 		e.Action = ExpiryAction(text)
 		return e.Action == ExpirySuspend || e.Action == ExpiryDelete

@@ -102,6 +102,8 @@ const (
 	ReasonIdleTimeout = "IdleTimeout"
 	// ReasonMaxAge says that the cluster is as old as AnnotationMaxAge.
 	ReasonMaxAge = "MaxAge"
+	// ReasonSuspendSchedule says that it is time by AnnotationSuspendSchedule.
+	ReasonSuspendSchedule = "SuspendSchedule"
 )
 
 // Reasons of the condition Stalled. Of several the first of this list is given, and the message has all.

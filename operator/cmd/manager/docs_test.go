@@ -138,6 +138,7 @@ var fileOnly = map[string]string{
 	"defaultContainerEnvs":         "environment variables of Ray containers; a variable in the spec wins",
 	"defaultPodAnnotations":        "annotations of Pods; an annotation in the spec wins",
 	"defaultPodLabels":             "labels of Pods; a label in the spec wins",
+	"clusterExpiry":                "[defaults and bounds for idle and old clusters](raycluster.md#idle-and-old-clusters), by namespace",
 	"deleteRayJobAfterJobFinishes": "delete the RayJob after it has ended and its cluster is deleted",
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/config"
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
 	"github.com/raygate/raygate/pkg/telemetry"
@@ -78,6 +79,8 @@ type Options struct {
 	Pod                  pod.Options
 	Service              service.Options
 	ShrinkWithAutoscaler bool
+	// ClusterExpiry has defaults and bounds for idle and old RayClusters.
+	ClusterExpiry expiryplan.Policies
 	// Webhooks enables the webhooks; Webhook configures them.
 	Webhooks bool
 	Webhook  WebhookOptions

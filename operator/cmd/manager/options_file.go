@@ -60,6 +60,7 @@ func (o *Options) merge(c *config.Configuration) {
 		o.RayJob.DeleteWhenFinished = *c.DeleteRayJobAfterJobFinishes
 	}
 	o.Pod.HeadSidecars, o.Pod.WorkerSidecars = c.HeadSidecarContainers, c.WorkerSidecarContainers
+	o.ClusterExpiry = c.ClusterExpiry
 	o.Pod.Env, o.Pod.Labels, o.Pod.Annotations = c.DefaultContainerEnvs, c.DefaultPodLabels, c.DefaultPodAnnotations
 }
 

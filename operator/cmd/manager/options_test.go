@@ -108,6 +108,13 @@ func TestOptions(t *testing.T) {
 				return len(o.Pod.HeadSidecars) == 1 && o.Pod.WorkerSidecars[0].Name == "b" && o.Pod.Env[0].Value == "b" && o.Pod.Annotations["a"] == "b" && o.Pod.Labels["c"] == "d"
 			},
 		},
+		"a file for clusters": {
+			file: "clusterExpiry: [{namespaces: [prod], maxAge: 720h}, {namespaces: ['team-*'], idleTimeout: 1h}]\n",
+			check: func(o *Options) bool {
+				policies := rayClusterSettings(o).Expiry
+				return policies.For("prod").MaxAge.Hours() == 720 && policies.For("team-a").IdleTimeout.Hours() == 1 && policies.For("other").IdleTimeout == nil
+			},
+		},
 		"what the file leaves open": {file: "reconcileConcurrency: 0\nmetricsAddr: ''\n", check: func(o *Options) bool { return o.ReconcileConcurrency == 32 && o.MetricsBindAddress == ":8080" }},
 		"a flag wins over the file": {args: []string{"--metrics-addr=:9", "--enable-leader-election=true"}, file: "metricsAddr: ':1'\nenableLeaderElection: false\n", check: func(o *Options) bool { return o.MetricsBindAddress == ":9" && o.LeaderElect }},
 		"a gate wins over the file": {args: []string{"--feature-gates=RayCronJob=false"}, file: "featureGates: {RayCronJob: true, RayClusterMTLS: true}\n", check: func(o *Options) bool {

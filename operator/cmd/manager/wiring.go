@@ -248,6 +248,7 @@ func rayClusterSettings(o *Options) raycluster.Config {
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
 		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
 		Resync:               o.Resync,
+		Expiry:               o.ClusterExpiry,
 		CleanUpRedis:         o.RedisCleanup,
 		MTLS:                 o.Gates.Enabled(features.RayClusterMTLS),
 		NetworkPolicies:      o.Gates.Enabled(features.RayClusterNetworkPolicy),

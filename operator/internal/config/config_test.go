@@ -44,6 +44,7 @@ func TestDecodeReportsEverything(t *testing.T) {
 		"wrong types deep down":         {text: fileHead + "defaultPodLabels: {a: 1}\nheadSidecarContainers: {name: a}\n", want: []string{"field headSidecarContainers: expected list", "field defaultPodLabels[a]: expected string"}},
 		"a wrong and an unknown field":  {text: fileHead + "burst: x\nbrust: 1\n", want: []string{"field burst: expected integer", `field brust: unknown field "brust", did you mean "burst"?`}},
 		"a number beyond all reason":    {text: fileHead + "burst: 99999999999999999999\n", want: []string{"field burst: "}},
+		"a duration that is not one":    {text: fileHead + "clusterExpiry: [{idleTimeout: 1 day}]\n", want: []string{"field clusterExpiry[0].idleTimeout: "}},
 		"a quantity that is not one":    {text: fileHead + "headSidecarContainers: [{name: a, image: b, resources: {limits: {cpu: lots}}}]\n", want: []string{"field headSidecarContainers[0].resources.limits[cpu]: "}},
 		"a misspelt switch, not a gate": {text: fileHead + "featureGates: {RayCronJob: 'on'}\n", want: []string{"field featureGates[RayCronJob]: expected boolean"}},
 	}
@@ -79,6 +80,13 @@ func TestValidate(t *testing.T) {
 		"variables": {
 			text: "defaultContainerEnvs: [{value: x}, {name: A, value: x}, {name: A}, {name: 'a=b'}, {name: B, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]\n",
 			want: []string{"[0].name is missing", `[2].name is "A" like an earlier one`, `[3].name is "a=b"`, "[4] has value and valueFrom"},
+		},
+		"idle clusters": {
+			text: "clusterExpiry: [{namespaces: ['team-*'], idleTimeout: 1h, maxIdleTimeout: 8h}, {namespaces: ['[', ''], idleTimeout: 0s, maxIdleTimeout: 1h, maxAge: -1h, maxKeep: 0s}, {idleTimeout: 2h, maxIdleTimeout: 1h, action: delete}]\n",
+			want: []string{
+				`clusterExpiry[1].namespaces has "["`, `[1].namespaces has ""`, "[1].idleTimeout is 0s", "[1].maxAge is -1h0m0s", "[1].maxKeep is 0s",
+				"[2].idleTimeout is 2h0m0s and exceeds maxIdleTimeout, 1h0m0s", `[2].action is "delete"`,
+			},
 		},
 		"labels and annotations": {
 			text: "defaultPodLabels: {a: 'b c', 'd e': f}\ndefaultPodAnnotations: {'g h': i}\n",

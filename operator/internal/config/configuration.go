@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/pkg/manifest"
 )
 
@@ -18,7 +19,7 @@ const (
 )
 
 // Configuration is the content of the file named by --config. Field names and kinds are those of KubeRay 1.7, so that its charts
-// can render the file; featureGates is an addition. Flags on the command line override fields. A missing field leaves the flag's
+// can render the file; featureGates and clusterExpiry are additions. Flags on the command line override fields. A missing field leaves the flag's
 // default.
 type Configuration struct {
 	APIVersion string `json:"apiVersion"`
@@ -52,6 +53,8 @@ type Configuration struct {
 	// DefaultPodAnnotations are added to Pods; an annotation of the user takes precedence.
 	DefaultPodAnnotations map[string]string `json:"defaultPodAnnotations,omitempty"`
 	DefaultPodLabels      map[string]string `json:"defaultPodLabels,omitempty"` // added to Pods; a label of the user wins
+	// ClusterExpiry has defaults and bounds for idle and old RayClusters, by namespace.
+	ClusterExpiry expiryplan.Policies `json:"clusterExpiry,omitempty"`
 }
 
 // Decode reads one YAML or JSON document. It reports all unknown, repeated and mistyped fields at once, each with its path,

@@ -45,7 +45,7 @@ func (c *Configuration) Validate() []error {
 			refuse("field defaultPodAnnotations has the key %q: %s", key, strings.Join(problems, "; "))
 		}
 	}
-	return errs
+	return append(errs, c.ClusterExpiry.Validate("field clusterExpiry")...)
 }
 
 func validateSidecars(field string, containers []corev1.Container) []error {

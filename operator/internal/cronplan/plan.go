@@ -49,7 +49,7 @@ func For(cj *rayv1.RayCronJob, now time.Time, local *time.Location) (Plan, error
 		base = now
 	}
 	p := Plan{}
-	p.Run, p.Missed = s.newest(base, now)
+	p.Run, p.Missed = s.Newest(base, now)
 	from := base
 	if !p.Run.IsZero() {
 		from = p.Run
@@ -138,9 +138,9 @@ func untilNextMinute(t time.Time) time.Duration {
 	return time.Minute - time.Duration(second)*time.Second - time.Duration(t.Nanosecond())
 }
 
-// newest returns the last time after base that is not after now, and the number of times before it. It does not iterate over years
+// Newest returns the last time after base that is not after now, and the number of times before it. It does not iterate over years
 // of them.
-func (s Schedule) newest(base, now time.Time) (time.Time, int) {
+func (s Schedule) Newest(base, now time.Time) (time.Time, int) {
 	first := s.Next(base)
 	if first.IsZero() || first.After(now) {
 		return time.Time{}, 0

@@ -5,6 +5,9 @@
 //     an answer it starts again.
 //   - Each cluster is warned first: a tenth of the limit before, at most five minutes. This also holds if the operator was away when the
 //     warning was due.
+//   - A schedule suspends a cluster as soon as nothing runs, or after a grace that its user chose. A suspension that could not happen for
+//     twelve hours, or until the next resumption by a schedule, is dropped.
+//   - A user who keeps a cluster wins over every limit and schedule, within the bound of the policy.
 //   - The decision is stored in the condition Expired before it is carried out, so that the reason is known after a crash as well.
 //   - Clusters with a controller or a queue of Kueue are left alone: RayJob, RayService and Kueue decide when theirs are suspended.
 package expiryplan

@@ -36,7 +36,9 @@ type Usage struct {
 type Input struct {
 	// Cluster has the stored conditions. It is not modified.
 	Cluster *rayv1.RayCluster
-	Now     time.Time
+	// Policy is that of the namespace.
+	Policy Policy
+	Now    time.Time
 	// HeadSince is since when the head Pod is ready; zero while it is not.
 	HeadSince time.Time
 	Usage     Usage
@@ -52,47 +54,60 @@ type Plan struct {
 	Idle, Expired *metav1.Condition
 	// Action is what to do now; empty for nothing.
 	Action rayv1.ExpiryAction
+	// Resume means that the cluster is to be resumed now.
+	Resume bool
 	// After is when to decide again without a change; 0 means never.
 	After time.Duration
 }
 
-// Applies reports whether the cluster has a limit that is its own affair.
-func Applies(rc *rayv1.RayCluster) bool {
-	e, invalid := rayv1.ExpiryOf(rc.Annotations)
-	return len(invalid) == 0 && (e.IdleTimeout > 0 || e.MaxAge > 0) && rc.DeletionTimestamp == nil &&
+// applies reports whether the cluster has a limit that is its own affair.
+func (e *expiry) applies(rc *rayv1.RayCluster) bool {
+	return (e.IdleTimeout > 0 || e.MaxAge > 0 || e.hours != hours{}) && rc.DeletionTimestamp == nil &&
 		metav1.GetControllerOfNoCopy(rc) == nil && rc.Labels[rayv1.LabelKueueQueue] == ""
 }
 
 // For returns the plan for a cluster. A cluster to which no limit applies has the empty plan.
 func For(in Input) Plan {
 	rc := in.Cluster
+	p := planner{Input: in, expiry: expiryOf(rc, in.Policy)}
+	p.Now = in.Now.Truncate(time.Second) // as stored
 	switch {
-	case !Applies(rc):
+	case !p.expiry.applies(rc):
 		return Plan{}
 	case rc.Suspended():
 		// An earlier decision is the cause of the suspension; an earlier warning is not.
 		if e := stored(rc, rayv1.RayClusterExpired); e != nil && e.Status == metav1.ConditionTrue {
-			return Plan{Expired: e}
+			return p.resume(e)
 		}
 		return Plan{}
 	case isTrue(rc, rayv1.RayClusterSuspending) || isTrue(rc, rayv1.RayClusterSuspended):
 		return Plan{} // it is being resumed
 	}
-	p := planner{Input: in}
-	p.Now = in.Now.Truncate(time.Second) // as stored
-	p.expiry, _ = rayv1.ExpiryOf(rc.Annotations)
-	var limits []limit
+	p.expire(p.limits())
+	return p.plan
+}
+
+// limits returns the limits that the cluster may reach, and sets the condition Idle if one depends on it.
+func (p *planner) limits() (all []limit) {
+	start := begin(p.Cluster)
 	if p.expiry.MaxAge > 0 {
-		start := begin(rc)
-		limits = append(limits, limit{rayv1.ReasonMaxAge, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
+		all = append(all, limit{rayv1.ReasonMaxAge, p.expiry.ageBy, p.expiry.MaxAge, start, p.kept(start.Add(p.expiry.MaxAge)), true})
 	}
-	if p.expiry.IdleTimeout > 0 {
-		if since, fresh, idle := p.idle(); idle {
-			limits = append(limits, limit{rayv1.ReasonIdleTimeout, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
+	closing := p.expiry.hours.closing(start, p.Now, p.expiry.SuspendGrace)
+	var since time.Time
+	var fresh, idle bool
+	if p.expiry.IdleTimeout > 0 || p.near(closing) {
+		since, fresh, idle = p.idle()
+	}
+	if p.expiry.IdleTimeout > 0 && idle {
+		all = append(all, limit{rayv1.ReasonIdleTimeout, p.expiry.idleBy, p.expiry.IdleTimeout, since, p.kept(since.Add(p.expiry.IdleTimeout)), fresh})
+	}
+	if !closing.IsZero() {
+		if l, wait := p.scheduled(closing, idle, fresh); !wait {
+			all = append(all, l)
 		}
 	}
-	p.expire(limits)
-	return p.plan
+	return all
 }
 
 // begin returns since when the cluster exists or, if it was suspended, is resumed.
@@ -106,6 +121,8 @@ func begin(rc *rayv1.RayCluster) time.Time {
 // limit is a limit that a cluster may reach.
 type limit struct {
 	reason string
+	// by names where it comes from.
+	by string
 	// span is the limit, which counts since a time and is reached at due.
 	span       time.Duration
 	since, due time.Time
@@ -116,16 +133,25 @@ type limit struct {
 // lead is how long before the limit the cluster is warned.
 func (l limit) lead() time.Duration { return min(l.span/10, maxLead).Truncate(time.Second) }
 
+// warning is when the cluster is warned.
+func (l limit) warning() time.Time { return l.due.Add(-l.lead()) }
+
 type planner struct {
 	Input
-	expiry rayv1.Expiry
+	expiry expiry
 	plan   Plan
 	// uncertain means that what runs has not been known for a moment, so that an earlier warning stays.
 	uncertain bool
 }
 
-// kept returns the time, or the one until which the user keeps the cluster.
-func (p *planner) kept(t time.Time) time.Time { return later(t, p.expiry.KeepUntil) }
+// kept returns the time of a limit, or the one until which the user keeps the cluster.
+func (p *planner) kept(t time.Time) time.Time {
+	until := p.expiry.KeepUntil
+	if m := p.expiry.maxKeep; m != nil {
+		until = earlier(until, t.Add(m.Duration))
+	}
+	return later(t, until)
+}
 
 // after asks for another decision at a time.
 func (p *planner) after(t time.Time) {
@@ -139,7 +165,9 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 	if p.HeadSince.IsZero() {
 		return time.Time{}, false, false
 	}
-	p.plan.Interval = min(max(p.expiry.IdleTimeout/10, minInterval), maxInterval)
+	if p.plan.Interval = maxInterval; p.expiry.IdleTimeout > 0 {
+		p.plan.Interval = min(max(p.expiry.IdleTimeout/10, minInterval), maxInterval)
+	}
 	u, old := p.Usage, stored(p.Cluster, rayv1.RayClusterIdle)
 	switch {
 	case !u.FailingSince.IsZero() && p.Now.Sub(u.FailingSince) >= unknownAfter:
@@ -156,8 +184,7 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 		if old != nil && old.Status == metav1.ConditionTrue {
 			since = later(old.LastTransitionTime.Time, p.HeadSince.Truncate(time.Second), earlier(u.LastEnd.Truncate(time.Second), p.Now))
 		}
-		p.plan.Idle = condition(nil, metav1.ConditionTrue, rayv1.ReasonNothingRuns,
-			"nothing has run since "+text(since)+"; the limit is reached at "+text(p.kept(since.Add(p.expiry.IdleTimeout))), since)
+		p.plan.Idle = condition(nil, metav1.ConditionTrue, rayv1.ReasonNothingRuns, p.idleMessage(since), since)
 		return since, p.Now.Sub(u.AskedAt) <= freshFor, true
 	}
 	return time.Time{}, false, false
@@ -166,25 +193,33 @@ func (p *planner) idle() (since time.Time, fresh, idle bool) {
 // expire sets the condition Expired and the action, by the limit that is reached first.
 func (p *planner) expire(limits []limit) {
 	old := stored(p.Cluster, rayv1.RayClusterExpired)
-	if p.uncertain && old != nil && old.Reason == rayv1.ReasonIdleTimeout {
+	if p.uncertain && old != nil && old.Reason != rayv1.ReasonMaxAge {
 		p.plan.Expired = old // unless another limit is near
 	}
 	if len(limits) == 0 {
 		return
 	}
 	first := slices.MinFunc(limits, func(a, b limit) int { return a.due.Compare(b.due) })
-	if warning := first.due.Add(-first.lead()); p.Now.Before(warning) {
+	if warning := first.warning(); p.Now.Before(warning) {
 		p.after(warning)
 		return
 	}
 	decided := old != nil && old.Status == metav1.ConditionTrue && old.Reason == first.reason
 	if decided && !p.Now.Before(first.due) {
 		if p.plan.Expired, p.plan.Ask = old, !first.sure; first.sure {
-			p.plan.Action = p.expiry.Action
+			p.plan.Action = p.action(first)
 		}
 		return
 	}
 	p.warn(first, old)
+}
+
+// action is what happens at a limit. A schedule only suspends.
+func (p *planner) action(l limit) rayv1.ExpiryAction {
+	if l.reason == rayv1.ReasonSuspendSchedule {
+		return rayv1.ExpirySuspend
+	}
+	return p.expiry.Action
 }
 
 // warn sets the condition to a warning, and to the decision once the cluster has been warned for long enough.

@@ -83,6 +83,11 @@ func TestFor(t *testing.T) {
 		}
 		return all
 	}
+	nightly := func(kv ...string) map[string]string {
+		all := with(append(kv, rayv1.AnnotationSuspendSchedule, "0 18 * * *")...)
+		delete(all, rayv1.AnnotationIdleTimeout)
+		return all
+	}
 	failing := func(from, to time.Duration) func(time.Duration, *rayv1.RayCluster, *Input) {
 		return func(now time.Duration, _ *rayv1.RayCluster, in *Input) {
 			if now >= from && now < to {
@@ -90,6 +95,10 @@ func TestFor(t *testing.T) {
 			}
 		}
 	}
+	policy := func(p Policy) func(time.Duration, *rayv1.RayCluster, *Input) {
+		return func(_ time.Duration, _ *rayv1.RayCluster, in *Input) { in.Policy = p }
+	}
+	long := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		change      func(time.Duration, *rayv1.RayCluster, *Input)
@@ -147,7 +156,26 @@ func TestFor(t *testing.T) {
 		"a RayJob": {annotations: idle, change: func(_ time.Duration, rc *rayv1.RayCluster, _ *Input) {
 			rc.OwnerReferences = []metav1.OwnerReference{{Kind: "RayJob", Name: "job", UID: "1", Controller: new(true)}}
 		}, warned: -1},
-		"suspended by its user": {annotations: idle, change: func(_ time.Duration, rc *rayv1.RayCluster, _ *Input) { rc.Spec.Suspend = new(true) }, warned: -1},
+		"a default":                    {change: policy(Policy{IdleTimeout: long(40 * m), Action: rayv1.ExpiryDelete}), want: rayv1.ExpiryDelete, at: 40 * m, warned: 36 * m},
+		"longer than the default":      {annotations: with(rayv1.AnnotationExpiryAction, "Suspend"), change: policy(Policy{IdleTimeout: long(20 * m), Action: rayv1.ExpiryDelete}), want: rayv1.ExpirySuspend, at: 30 * m, warned: 27 * m},
+		"longer than the bound":        {annotations: idle, change: policy(Policy{IdleTimeout: long(10 * m), MaxIdleTimeout: long(20 * m)}), want: rayv1.ExpirySuspend, at: 20 * m, warned: 18 * m},
+		"shorter than the bound":       {annotations: idle, change: policy(Policy{MaxIdleTimeout: long(time.Hour)}), want: rayv1.ExpirySuspend, at: 30 * m, warned: 27 * m},
+		"a bound of the age":           {annotations: with(rayv1.AnnotationMaxAge, "9h", rayv1.AnnotationIdleTimeout, "9h"), change: policy(Policy{MaxAge: long(2 * time.Hour)}), want: rayv1.ExpirySuspend, at: 120 * m, warned: 115 * m},
+		"kept for longer than bound":   {annotations: with(rayv1.AnnotationKeepUntil, "2026-03-02T18:00:00Z"), change: policy(Policy{MaxKeep: long(20 * m)}), want: rayv1.ExpirySuspend, at: 50 * m, warned: 47 * m},
+		"no default if not understood": {annotations: with(rayv1.AnnotationKeepUntil, "tomorrow"), change: policy(Policy{IdleTimeout: long(10 * m)}), warned: -1},
+		"a bound if not understood":    {annotations: with(rayv1.AnnotationKeepUntil, "tomorrow"), change: policy(Policy{MaxIdleTimeout: long(60 * m), Action: rayv1.ExpiryDelete}), want: rayv1.ExpiryDelete, at: 60 * m, warned: 55 * m},
+		"at night":                     {annotations: nightly(), want: rayv1.ExpirySuspend, at: 600 * m, warned: 595 * m},
+		"at night, in a zone":          {annotations: nightly(rayv1.AnnotationScheduleTimeZone, "Europe/Vienna"), want: rayv1.ExpirySuspend, at: 540 * m, warned: 535 * m},
+		"at night, never deleted":      {annotations: nightly(rayv1.AnnotationExpiryAction, "Delete"), want: rayv1.ExpirySuspend, at: 600 * m, warned: 595 * m},
+		"at night, after a job":        {annotations: nightly(), change: active(0, 660*m), want: rayv1.ExpirySuspend, at: 665 * m, warned: 660 * m},
+		"at night, despite a job":      {annotations: nightly(rayv1.AnnotationSuspendGrace, "30m"), change: active(0, 99*time.Hour), want: rayv1.ExpirySuspend, at: 630 * m, warned: 625 * m},
+		"at night, unknown for long":   {annotations: nightly(), change: failing(9*time.Hour, 99*time.Hour), warned: -1},
+		"kept at night":                {annotations: nightly(rayv1.AnnotationKeepUntil, "2026-03-02T20:00:00Z"), want: rayv1.ExpirySuspend, at: 720 * m, warned: 715 * m},
+		"kept until the morning":       {annotations: nightly(rayv1.AnnotationKeepUntil, "2026-03-03T02:00:00Z", rayv1.AnnotationResumeSchedule, "0 2 * * *"), warned: -1},
+		"a job until the morning":      {annotations: nightly(), change: active(0, 23*time.Hour), warned: -1},
+		"a schedule that is no such":   {annotations: with(rayv1.AnnotationSuspendSchedule, "0 18"), warned: -1},
+		"a zone that is unknown":       {annotations: with(rayv1.AnnotationScheduleTimeZone, "Vienna", rayv1.AnnotationResumeSchedule, "0 2 * * *"), warned: -1},
+		"suspended by its user":        {annotations: idle, change: func(_ time.Duration, rc *rayv1.RayCluster, _ *Input) { rc.Spec.Suspend = new(true) }, warned: -1},
 		"resumed": {annotations: map[string]string{rayv1.AnnotationMaxAge: "1h"}, change: func(now time.Duration, rc *rayv1.RayCluster, _ *Input) {
 			c := metav1.Condition{Type: rayv1.RayClusterSuspended, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(after(30 * m))}
 			if now >= 2*time.Hour {
@@ -197,8 +225,47 @@ func TestConditions(t *testing.T) {
 	if diff := cmp.Diff(want, map[string]string{rayv1.RayClusterIdle: plan.Idle.Message, rayv1.RayClusterExpired: plan.Expired.Message}); diff != "" {
 		t.Error(diff)
 	}
+	s.change = func(_ time.Duration, _ *rayv1.RayCluster, in *Input) {
+		in.Policy.MaxIdleTimeout = &metav1.Duration{Duration: 20 * time.Minute}
+	}
+	bounded := s.next(29 * time.Minute)
+	want = map[string]string{
+		rayv1.RayClusterIdle: "nothing has run since 2026-03-02T08:00:00Z; the limit is reached at 2026-03-02T08:20:00Z, by the configuration of the operator for the namespace",
+		rayv1.RayClusterExpired: "the cluster will be suspended at 2026-03-02T08:30:00Z: it has been idle since 2026-03-02T08:00:00Z, and the configuration of the operator for the namespace allows 20m0s; " +
+			"to keep it, set the annotation raygate.io/keep-until",
+	}
+	if diff := cmp.Diff(want, map[string]string{rayv1.RayClusterIdle: bounded.Idle.Message, rayv1.RayClusterExpired: bounded.Expired.Message}); diff != "" {
+		t.Error(diff)
+	}
 	if plan.After != 3*time.Minute || plan.Interval != time.Minute {
 		t.Errorf("decides again after %s, asks every %s", plan.After, plan.Interval)
+	}
+}
+
+// A cluster that was suspended in the evening is resumed in the morning, unless its user suspended it, or the evening has come again.
+func TestResumption(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cause metav1.ConditionStatus
+		at    time.Duration // after 8:00 of the day before
+		want  Plan
+	}{
+		"at night":              {metav1.ConditionTrue, 20 * time.Hour, Plan{After: 2 * time.Hour}},
+		"in the morning":        {metav1.ConditionTrue, 22 * time.Hour, Plan{Resume: true}},
+		"late":                  {metav1.ConditionTrue, 33 * time.Hour, Plan{Resume: true}},
+		"in the evening":        {metav1.ConditionTrue, 34 * time.Hour, Plan{After: 12 * time.Hour}},
+		"a warning is no cause": {metav1.ConditionFalse, 22 * time.Hour, Plan{}},
+	} {
+		s := tell(map[string]string{rayv1.AnnotationSuspendSchedule: "0 18 * * *", rayv1.AnnotationResumeSchedule: "0 6 * * *"}, nil)
+		s.rc.Spec.Suspend = new(true)
+		s.rc.Status.Conditions = []metav1.Condition{{Type: rayv1.RayClusterExpired, Status: tc.cause, LastTransitionTime: metav1.NewTime(after(10 * time.Hour))}}
+		plan := s.next(tc.at)
+		if plan.Expired != nil != (tc.cause == metav1.ConditionTrue) {
+			t.Errorf("%s: the cause is %v", name, plan.Expired)
+		}
+		plan.Expired = nil
+		if diff := cmp.Diff(tc.want, plan); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

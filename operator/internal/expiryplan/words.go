@@ -22,20 +22,42 @@ var messages = map[string]string{
 
 // because returns the reason of a limit that is reached.
 func (l limit) because() string {
-	if l.reason == rayv1.ReasonMaxAge {
-		return fmt.Sprintf("the cluster is as old as the annotation %s allows, %s", rayv1.AnnotationMaxAge, l.span)
+	switch l.reason {
+	case rayv1.ReasonSuspendSchedule:
+		return "it is time by " + l.by
+	case rayv1.ReasonMaxAge:
+		return fmt.Sprintf("the cluster is as old as %s allows, %s", l.by, l.span)
 	}
-	return fmt.Sprintf("nothing has run on the cluster for as long as the annotation %s allows, %s", rayv1.AnnotationIdleTimeout, l.span)
+	return fmt.Sprintf("nothing has run on the cluster for as long as %s allows, %s", l.by, l.span)
+}
+
+// idleMessage is the message of the condition Idle while it is True.
+func (p *planner) idleMessage(since time.Time) string {
+	message := "nothing has run since " + text(since)
+	if p.expiry.IdleTimeout == 0 {
+		return message
+	}
+	message += "; the limit is reached at " + text(p.kept(since.Add(p.expiry.IdleTimeout)))
+	if p.expiry.idleBy == byPolicy {
+		message += ", by " + byPolicy
+	}
+	return message
 }
 
 // warning announces what happens at a time.
 func (p *planner) warning(l limit, at time.Time) string {
-	verb, cause := "suspended", "it is as old then as the annotation "+rayv1.AnnotationMaxAge+" allows"
-	if p.expiry.Action == rayv1.ExpiryDelete {
+	verb, cause := "suspended", "it is as old then as "+l.by+" allows"
+	if p.action(l) == rayv1.ExpiryDelete {
 		verb = "deleted"
 	}
-	if l.reason == rayv1.ReasonIdleTimeout {
+	switch l.reason {
+	case rayv1.ReasonSuspendSchedule:
+		cause = l.because()
+	case rayv1.ReasonIdleTimeout:
 		cause = "it has been idle since " + text(l.since)
+		if l.by == byPolicy {
+			cause += ", and " + l.by + " allows " + l.span.String()
+		}
 	}
 	return fmt.Sprintf("the cluster will be %s at %s: %s; to keep it, set the annotation %s", verb, text(at), cause, rayv1.AnnotationKeepUntil)
 }

@@ -129,6 +129,11 @@ func TestOffers(t *testing.T) {
 		c["status"] = object{"conditions": []object{{"type": "HeadPodReady", "status": ready}}}
 		return c
 	}
+	expiring := func(condition string, suspend any) object {
+		c := cluster(object{"suspend": suspend})
+		c["status"] = object{"conditions": []object{{"type": condition, "status": "False"}}}
+		return c
+	}
 	job := func(status string) object {
 		return object{"metadata": object{"name": "a"}, "spec": object{}, "status": object{"jobDeploymentStatus": status}}
 	}
@@ -142,6 +147,9 @@ func TestOffers(t *testing.T) {
 		"a cluster":               {"clusters", "rayclusters", cluster(object{"workerGroupSpecs": groups}), "", []any{"scale", "suspend", "submit", "delete"}},
 		"a head alone":            {"clusters", "rayclusters", cluster(object{}), "", []any{"suspend", "submit", "delete"}},
 		"a head that is ready":    {"clusters", "rayclusters", withHead(object{}, "True"), "", []any{"suspend", "submit", "dashboard", "delete"}},
+		"idle":                    {"clusters", "rayclusters", expiring("Idle", nil), "", []any{"suspend", "keep", "submit", "delete"}},
+		"warned, for viewers":     {"clusters", "rayclusters", expiring("Expired", nil), "verb === 'get'", []any{}},
+		"suspended as idle":       {"clusters", "rayclusters", expiring("Expired", true), "", []any{"resume", "delete"}},
 		"a head that is not":      {"clusters", "rayclusters", withHead(object{}, "False"), "", []any{"suspend", "submit", "delete"}},
 		"a head to be suspended":  {"clusters", "rayclusters", withHead(object{"suspend": true}, "True"), "", []any{"resume", "delete"}},
 		"right to look":           {"clusters", "rayclusters", withHead(object{}, "True"), "verb === 'get' && resource === 'services' && sub === 'proxy'", []any{"dashboard"}},

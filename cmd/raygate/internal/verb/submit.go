@@ -41,6 +41,7 @@ type submitCommand struct {
 	resources       map[string]string
 	detach          bool
 	stopOnInterrupt bool
+	noWake          bool
 	dry             dryRun
 	output          output.Flags
 }
@@ -58,6 +59,9 @@ A single word after -- is a shell command; several words are a program and its a
 
 FOLDER is uploaded and becomes the working directory of the command, without the files that
 .gitignore and .rayignore name. A folder that has not changed is not sent again.
+
+A cluster that was suspended because it was idle or old, or by its schedule, is resumed. The
+command waits until it is ready, for at most 10 minutes.
 
 Ctrl-C asks whether to stop the job; if not, the job keeps running. Without a terminal it
 prints the command that stops the job, or stops the job with --stop-on-interrupt.
@@ -114,6 +118,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.Profile, "profile", "", "profile of the new cluster, for all that other flags do not set; --workers and --worker-* are about its group workers")
 	f.StringToStringVar(&c.Labels, "label", nil, "labels of the RayJob, as KEY=VALUE")
 	f.BoolVar(&c.detach, "detach", false, "do not wait for the job and print no log")
+	f.BoolVar(&c.noWake, "no-wake", false, "do not resume a cluster that is suspended because it was idle or old, or by its schedule; fail")
 	f.BoolVar(&c.stopOnInterrupt, "stop-on-interrupt", false, "stop the job on Ctrl-C without asking")
 	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: let the gateway check it without a write")
 	f.StringVarP(&c.output.Form, "output", "o", "yaml", "output format of --dry-run: yaml, json or name")
@@ -139,32 +144,9 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 	if err := c.complete(s, args); err != nil {
 		return err
 	}
-	var job followed
-	if err := c.upload(ctx, s); err != nil {
-		s.fail("uploading "+c.folder, err, ExitNotRun)
-		return nil
-	}
-	if c.cluster != "" {
-		wanted, err := c.Submission()
-		if err != nil {
-			return err
-		}
-		if job, err = toCluster(ctx, s, c.cluster, wanted); err != nil {
-			s.fail("submitting to raycluster/"+c.cluster, err, ExitNotRun)
-			return nil
-		}
-	} else {
-		wanted, err := c.RayJob()
-		if err != nil {
-			return err
-		}
-		if c.dry.mode != "none" {
-			return c.print(ctx, s, wanted)
-		}
-		if job, err = asRayJob(ctx, s, wanted); err != nil {
-			s.fail("creating a RayJob", err, ExitNotRun)
-			return nil
-		}
+	job, err := c.start(ctx, s)
+	if job == nil {
+		return err
 	}
 	fmt.Fprintln(s.err, job.name()+" submitted")
 	if c.detach {
@@ -185,6 +167,40 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 	}
 	s.failed = code
 	return nil
+}
+
+// start submits the job. Without a job and an error, the command is done: the reason has been printed.
+func (c *submitCommand) start(ctx context.Context, s *session) (job followed, err error) {
+	if c.cluster != "" && !c.wake(ctx, s) {
+		return nil, nil
+	}
+	if err := c.upload(ctx, s); err != nil {
+		s.fail("uploading "+c.folder, err, ExitNotRun)
+		return nil, nil
+	}
+	if c.cluster != "" {
+		wanted, err := c.Submission()
+		if err != nil {
+			return nil, err
+		}
+		if job, err = toCluster(ctx, s, c.cluster, wanted); err != nil {
+			s.fail("submitting to raycluster/"+c.cluster, err, ExitNotRun)
+			return nil, nil
+		}
+		return job, nil
+	}
+	wanted, err := c.RayJob()
+	if err != nil {
+		return nil, err
+	}
+	if c.dry.mode != "none" {
+		return nil, c.print(ctx, s, wanted)
+	}
+	if job, err = asRayJob(ctx, s, wanted); err != nil {
+		s.fail("creating a RayJob", err, ExitNotRun)
+		return nil, nil
+	}
+	return job, nil
 }
 
 // complete checks the flags and reads the files that they refer to.

@@ -26,6 +26,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/deviceclaims"
+	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/metrics"
@@ -56,6 +57,8 @@ type Config struct {
 	APIs *served.Kinds
 	// Connect connects to dashboards, to find clusters that are idle. Nil means that no cluster is.
 	Connect dashboards.Connect
+	// Expiry has defaults and bounds for idle and old clusters.
+	Expiry expiryplan.Policies
 	// Jitter returns a number in [0,1) for the intervals of polls; nil means a random one.
 	Jitter func() float64
 	// Random is the source of tokens; nil means crypto/rand.

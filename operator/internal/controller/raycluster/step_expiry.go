@@ -33,11 +33,11 @@ var reasonOfUse = map[dashboard.Use]string{
 
 // +kubebuilder:rbac:groups=ray.io,resources=rayclusters,verbs=patch;delete
 
-// expiry suspends or deletes a cluster that is idle or old; package expiryplan decides. A suspension of an earlier reconcile is not
-// repeated: the plan of a suspended cluster has no action.
+// expiry suspends or deletes a cluster that is idle or old, and suspends and resumes it by schedules; package expiryplan decides. A
+// suspension of an earlier reconcile is not repeated: the plan of a suspended cluster has no action.
 func (r *Reconciler) expiry(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	known := r.activities.known(s.cluster.UID)
-	in := expiryplan.Input{Cluster: s.cluster, Now: s.now, Usage: expiryplan.Usage{
+	in := expiryplan.Input{Cluster: s.cluster, Policy: r.config.Expiry.For(s.cluster.Namespace), Now: s.now, Usage: expiryplan.Usage{
 		AskedAt: known.AskedAt, FailingSince: known.FailingSince, Active: reasonOfUse[known.Value.Use], LastEnd: known.Value.LastEnd,
 	}}
 	head := readyHead(s)
@@ -49,7 +49,7 @@ func (r *Reconciler) expiry(ctx context.Context, s *scope) (reconcile.Outcome, e
 	if r.activities.watch(s.cluster, head, s.headService, s.expiry, known) {
 		s.after(reconcile.Soon)
 	}
-	if s.expiry.Action == "" {
+	if s.expiry.Action == "" && !s.expiry.Resume {
 		return reconcile.Outcome{}, nil
 	}
 	return r.expire(ctx, s)
@@ -64,19 +64,22 @@ func readyHead(s *scope) *corev1.Pod {
 	return s.pods[i]
 }
 
-// expire suspends or deletes the cluster, unless it has changed since it was read: somebody may have decided to keep it.
+// expire suspends, deletes or resumes the cluster, unless it has changed since it was read: somebody may have decided to keep it.
 func (r *Reconciler) expire(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	version, uid := s.cluster.ResourceVersion, s.cluster.UID
 	target := &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.cluster.Namespace, Name: s.cluster.Name}}
-	said, action := "Suspended", actionUpdate
+	event := report.Normal("SuspendedExpired", actionUpdate, "Suspended the cluster: %s", s.expiry.Expired.Message)
+	if s.expiry.Resume {
+		event = report.Normal("ResumedBySchedule", actionUpdate, "Resumed the cluster: it is time by the annotation %s", rayv1.AnnotationResumeSchedule)
+	}
 	var err error
 	if s.expiry.Action == rayv1.ExpiryDelete {
-		said, action = "Deleted", actionDelete
+		event = report.Normal("DeletedExpired", actionDelete, "Deleted the cluster: %s", s.expiry.Expired.Message)
 		err = r.config.Client.Delete(ctx, target, client.Preconditions{UID: &uid, ResourceVersion: &version})
 	} else {
 		var body []byte
 		if body, err = json.Marshal(map[string]any{
-			"metadata": map[string]any{"uid": uid, "resourceVersion": version}, "spec": map[string]any{"suspend": true},
+			"metadata": map[string]any{"uid": uid, "resourceVersion": version}, "spec": map[string]any{"suspend": !s.expiry.Resume},
 		}); err == nil {
 			err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body), client.FieldOwner(expiryManager))
 		}
@@ -90,13 +93,13 @@ func (r *Reconciler) expire(ctx context.Context, s *scope) (reconcile.Outcome, e
 		return reconcile.Outcome{}, nil
 	}
 	r.versions.Replaced(s.stored)
-	ctrllog.FromContext(ctx).Info("Expired the cluster", "action", s.expiry.Action, "cause", s.expiry.Expired.Reason)
-	s.events = append(s.events, report.Normal(said+"Expired", action, "%s the cluster: %s", said, s.expiry.Expired.Message))
+	ctrllog.FromContext(ctx).Info("Expired the cluster", "action", s.expiry.Action, "resume", s.expiry.Resume, "cause", s.expiry.Expired.Reason)
+	s.events = append(s.events, event)
 	if s.expiry.Action == rayv1.ExpiryDelete {
 		s.deleting = true // there may be no status to save any more
 		return reconcile.Outcome{}, nil
 	}
-	s.cluster.ResourceVersion, s.cluster.Generation, s.cluster.Spec.Suspend = target.ResourceVersion, target.Generation, new(true)
+	s.cluster.ResourceVersion, s.cluster.Generation, s.cluster.Spec.Suspend = target.ResourceVersion, target.Generation, new(!s.expiry.Resume)
 	return reconcile.Outcome{After: reconcile.Soon}, nil
 }
 

@@ -2,10 +2,8 @@
 package cronjob
 
 import (
-	"errors"
 	"strings"
 	"time"
-	_ "time/tzdata" // for machines without a database of time zones, such as an image with nothing but this program
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -16,6 +14,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/internal/cluster"
 	"github.com/raygate/raygate/pkg/validation/internal/job"
 	"github.com/raygate/raygate/pkg/validation/internal/metadata"
+	"github.com/raygate/raygate/pkg/validation/internal/schedule"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -54,9 +53,6 @@ func Check(out *rule.Report, cj *rayv1.RayCronJob, o rule.Options) {
 	metadata.CheckObjectSize(out, cj)
 }
 
-// maxSchedule is far above the length of any meaningful schedule.
-const maxSchedule = 1024
-
 var cj001 = rule.New(rule.Rule{ID: "CJ-001", Field: "spec.schedule", Condition: "absent or empty", Peer: rule.BySchemaAndSpec,
 	Remedy:  "give five fields (minute, hour, day of month, month, day of week), as in 0 2 * * *, or one of @yearly, @monthly, @weekly, @daily, @hourly, @every 30m",
 	Keyword: &rule.Keyword{Node: "spec.schedule", MinLength: new(int64(1)), MaxLength: new(int64(1024))}})
@@ -75,23 +71,15 @@ func checkSchedule(out *rule.Report, spec *rayv1.RayCronJobSpec, o rule.Options,
 		out.Invalid(cj011, path, spec.Schedule)
 		return
 	}
-	schedule, err := parseSchedule(spec.Schedule)
+	parsed, err := schedule.Parse(spec.Schedule)
 	if err != nil {
 		out.Invalid(cj012, path, spec.Schedule)
 		return
 	}
-	out.When(schedule.Next(now(o, spec.TimeZone)).IsZero()).Invalid(cj501, path, spec.Schedule)
-	if every, ok := schedule.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
+	out.When(parsed.Next(now(o, spec.TimeZone)).IsZero()).Invalid(cj501, path, spec.Schedule)
+	if every, ok := parsed.(cron.ConstantDelaySchedule); ok && every.Delay < time.Minute {
 		out.Invalid(cj503, path, spec.Schedule)
 	}
-}
-
-// parseSchedule reads a schedule without a time zone.
-func parseSchedule(text string) (schedule cron.Schedule, err error) {
-	if len(text) > maxSchedule || strings.Contains(text, "TZ") {
-		return nil, errors.New("no schedule")
-	}
-	return cron.ParseStandard(text)
 }
 
 // referenceTime begins a leap year, so that a 29th of February is near.
@@ -154,7 +142,7 @@ func CheckTransition(out *rule.Report, cj, old *rayv1.RayCronJob, o rule.Options
 	if o.Now.IsZero() || cj.Spec.Schedule == old.Spec.Schedule && equality.Semantic.DeepEqual(cj.Spec.TimeZone, old.Spec.TimeZone) {
 		return
 	}
-	schedule, err := parseSchedule(old.Spec.Schedule)
+	parsed, err := schedule.Parse(old.Spec.Schedule)
 	if err != nil || metadata.IsTrue(old.Spec.Suspend) {
 		return
 	}
@@ -162,7 +150,7 @@ func CheckTransition(out *rule.Report, cj, old *rayv1.RayCronJob, o rule.Options
 	if t := old.Status.LastScheduleTime; t != nil {
 		last = t.Time
 	}
-	due := schedule.Next(now(rule.Options{Now: last}, old.Spec.TimeZone))
+	due := parsed.Next(now(rule.Options{Now: last}, old.Spec.TimeZone))
 	if last.IsZero() || due.IsZero() || due.After(o.Now) {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation/cel"
+	"github.com/raygate/raygate/pkg/validation/internal/schedule"
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
@@ -170,6 +171,7 @@ var expiryRemedies = map[string]string{
 	rayv1.AnnotationMaxAge:       turnsOff + "use a duration above 0, as in 24h",
 	rayv1.AnnotationExpiryAction: turnsOff + "use Suspend or Delete",
 	rayv1.AnnotationKeepUntil:    turnsOff + "use a time, as in 2026-11-26T18:00:00Z",
+	rayv1.AnnotationSuspendGrace: turnsOff + "use a duration above 0, as in 30m",
 }
 
 const (
@@ -178,12 +180,15 @@ const (
 	validTime     = `matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')`
 )
 
-var rc592 = rule.New(rule.Rule{ID: "RC-592", Kind: rule.KindAny, Field: "metadata.annotations: idle-timeout, max-age, expiry-action, keep-until",
+var rc592 = rule.New(rule.Rule{ID: "RC-592", Kind: rule.KindAny, Field: "metadata.annotations: idle-timeout, max-age, expiry-action, keep-until, suspend-grace",
 	Condition: "not a duration above 0, an action or a time in RFC 3339",
 	Policies: []rule.Policy{
 		expiryPolicy(rayv1.AnnotationIdleTimeout, validDuration), expiryPolicy(rayv1.AnnotationMaxAge, validDuration),
 		expiryPolicy(rayv1.AnnotationExpiryAction, "matches('^(Suspend|Delete)$')"), expiryPolicy(rayv1.AnnotationKeepUntil, validTime),
+		expiryPolicy(rayv1.AnnotationSuspendGrace, validDuration),
 	}})
+var rc593 = rule.New(rule.Rule{ID: "RC-593", Kind: rule.KindAny, Field: "metadata.annotations: suspend-schedule, resume-schedule, schedule-time-zone",
+	Condition: "neither five cron fields nor a descriptor such as @daily; not a known time zone"})
 
 func expiryPolicy(key, valid string) rule.Policy {
 	quoted := "'" + key + "'"
@@ -197,10 +202,7 @@ func checkAnnotations(out *rule.Report, annotations map[string]string, path *fie
 		n, err := strconv.Atoi(v)
 		out.When(err != nil || n <= 0).Invalid(rc568, path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v)
 	}
-	_, invalid := rayv1.ExpiryOf(annotations)
-	for _, key := range invalid {
-		out.Invalid(rc592, path.Key(key), annotations[key], expiryRemedies[key])
-	}
+	checkExpiry(out, annotations, path)
 	for _, s := range switches {
 		v, set := annotations[s.key]
 		text := v
@@ -208,6 +210,23 @@ func checkAnnotations(out *rule.Report, annotations map[string]string, path *fie
 			text = strings.ToLower(v)
 		}
 		out.When(set && text != "true" && text != "false").Invalid(s.by, path.Key(s.key), v, s.says)
+	}
+}
+
+// checkExpiry reports annotations about idle and old clusters, and their schedules.
+func checkExpiry(out *rule.Report, annotations map[string]string, path *field.Path) {
+	_, invalid := rayv1.ExpiryOf(annotations)
+	for _, key := range invalid {
+		out.Invalid(rc592, path.Key(key), annotations[key], expiryRemedies[key])
+	}
+	for _, key := range []string{rayv1.AnnotationSuspendSchedule, rayv1.AnnotationResumeSchedule} {
+		if text, set := annotations[key]; set {
+			_, err := schedule.Parse(text)
+			out.When(err != nil).Invalid(rc593, path.Key(key), text, turnsOff+"use minute, hour, day of month, month and day of week, as in 0 18 * * 1-5")
+		}
+	}
+	if zone, set := annotations[rayv1.AnnotationScheduleTimeZone]; set && !schedule.KnownZone(zone) {
+		out.Invalid(rc593, path.Key(rayv1.AnnotationScheduleTimeZone), zone, turnsOff+"use the name of a time zone, as in Europe/Vienna")
 	}
 }
 

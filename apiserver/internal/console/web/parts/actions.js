@@ -39,6 +39,12 @@ async function perform(name, kind, object) {
       navigate(objectPath('jobs', job.metadata.namespace, job.metadata.name));
       return;
     }
+    case 'keep': {
+      const until = new Date(Date.now() + 2 * 3600_000).toISOString();
+      await request('PATCH', path, {body: {metadata: {annotations: {'raygate.io/keep-until': until}}}});
+      toast(`${title} is neither suspended nor deleted as idle or old for 2 hours.`);
+      return;
+    }
     case 'dashboard':
       await openDashboard(path);
       return;

@@ -4,6 +4,7 @@ const suspended = (o) => Boolean(o.spec && o.spec.suspend);
 const deleted = (o) => Boolean(o.metadata && o.metadata.deletionTimestamp);
 const finished = (o) => ['Complete', 'Failed', 'ValidationFailed'].includes((o.status || {}).jobDeploymentStatus);
 const headReady = (o) => ((o.status || {}).conditions || []).some((c) => c.type === 'HeadPodReady' && c.status === 'True');
+const expires = (o) => ((o.status || {}).conditions || []).some((c) => c.type === 'Idle' || c.type === 'Expired');
 const started = (o) => (o.status || {}).jobDeploymentStatus === 'Running';
 
 // groupsOf returns the worker groups of an object that has its own: {name, replicas, min, max, suspend}.
@@ -26,6 +27,9 @@ const actions = {
   },
   resume: {
     kinds: ['clusters', 'jobs', 'services', 'cronjobs'], label: 'Resume', needs: (resource) => ['patch', resource], when: (o) => suspended(o),
+  },
+  keep: {
+    kinds: ['clusters'], label: 'Keep for 2 h', needs: (resource) => ['patch', resource], when: (o) => !suspended(o) && expires(o),
   },
   stop: {
     kinds: ['jobs'], label: 'Stop', needs: () => ['create', 'services', 'proxy'], when: started,

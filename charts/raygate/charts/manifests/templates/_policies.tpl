@@ -709,6 +709,15 @@ spec:
     message: 'metadata.annotations[raygate.io/keep-until]: is not understood, so that
       the cluster is neither suspended nor deleted; use a time, as in 2026-11-26T18:00:00Z
       (RC-592)'
+  - expression: false || (!('raygate.io/suspend-grace' in variables.annotations) ||
+      variables.annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/suspend-grace']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/suspend-grace' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
+      that the cluster is neither suspended nor deleted; use a duration above 0, as
+      in 30m (RC-592)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
@@ -1449,6 +1458,15 @@ spec:
     message: 'metadata.annotations[raygate.io/keep-until]: is not understood, so that
       the cluster is neither suspended nor deleted; use a time, as in 2026-11-26T18:00:00Z
       (RC-592)'
+  - expression: false || (!('raygate.io/suspend-grace' in variables.annotations) ||
+      variables.annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/suspend-grace']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/suspend-grace' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
+      that the cluster is neither suspended nor deleted; use a duration above 0, as
+      in 30m (RC-592)'
   - expression: variables.spec == null || (variables.spec.?submissionMode.orValue('')
       != 'InteractiveMode' || variables.spec.?entrypoint.orValue('') == '') || (request.operation
       == 'UPDATE' && !(variables.old_spec == null || (variables.old_spec.?submissionMode.orValue('')
@@ -2212,6 +2230,15 @@ spec:
     message: 'metadata.annotations[raygate.io/keep-until]: is not understood, so that
       the cluster is neither suspended nor deleted; use a time, as in 2026-11-26T18:00:00Z
       (RC-592)'
+  - expression: false || (!('raygate.io/suspend-grace' in variables.annotations) ||
+      variables.annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/suspend-grace']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/suspend-grace' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
+      that the cluster is neither suspended nor deleted; use a duration above 0, as
+      in 30m (RC-592)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
