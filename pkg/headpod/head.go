@@ -54,10 +54,10 @@ func port(h *rayv1.HeadGroupSpec) int32 {
 }
 
 // Declared returns the head with a TCP port that the RayCluster declares, named by its number or its name: a port of headService, of a container of the
-// head Pod, or one of those that the head Service has if the Ray container declares none. Its targets are in the head Pod. The error names the declared ports.
+// head Pod, or one of those that the head Service has if the Ray container declares none. The dashboard of Of counts as declared. The error names the ports.
 func Declared(rc *rayv1.RayCluster, port string) (Head, error) {
 	head, known := Of(rc), []string{}
-	for _, p := range declared(&rc.Spec.HeadGroupSpec) {
+	for _, p := range append(declared(&rc.Spec.HeadGroupSpec), corev1.ServicePort{Name: rayv1.PortDashboard, Port: head.Port}) {
 		if number := strconv.Itoa(int(p.Port)); port != "" && p.Name == port || number == port {
 			head.Port = targetOf(p, rc.Spec.HeadGroupSpec.Template.Spec.Containers)
 			return head, nil
@@ -81,7 +81,7 @@ func declared(h *rayv1.HeadGroupSpec) []corev1.ServicePort {
 	}
 	if len(containers) > 0 && len(containers[0].Ports) == 0 {
 		all = append(all,
-			corev1.ServicePort{Name: rayv1.PortClient, Port: rayv1.DefaultClientPort}, corev1.ServicePort{Name: rayv1.PortDashboard, Port: rayv1.DefaultDashboardPort},
+			corev1.ServicePort{Name: rayv1.PortClient, Port: rayv1.DefaultClientPort},
 			corev1.ServicePort{Name: rayv1.PortGCSServer, Port: rayv1.DefaultGCSServerPort}, corev1.ServicePort{Name: rayv1.PortServe, Port: rayv1.DefaultServePort})
 	}
 	return slices.DeleteFunc(all, func(p corev1.ServicePort) bool { return p.Protocol != "" && p.Protocol != corev1.ProtocolTCP })
