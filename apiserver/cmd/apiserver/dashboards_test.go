@@ -45,6 +45,7 @@ func TestDashboards(t *testing.T) {
 	for user, rules := range map[string][]rbacv1.PolicyRule{
 		"submitter": {proxy("get", "create", "delete"), core("get", "secrets"), core("list", "pods"), core("get", "pods/log"), core("create", "pods/portforward")},
 		"reader":    {proxy("get")},
+		"creator":   {proxy("create")},
 		"forwarder": {core("create", "pods/portforward")},
 		"outsider":  {core("get", "services")},
 	} {

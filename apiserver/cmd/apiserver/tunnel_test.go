@@ -66,7 +66,7 @@ func testTunnel(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, 
 		defer resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	})
-	for user, want := range map[string]int{"reader": http.StatusForbidden, "outsider": http.StatusForbidden, "forwarder": http.StatusForbidden, "": http.StatusUnauthorized} {
+	for user, want := range map[string]int{"reader": http.StatusForbidden, "outsider": http.StatusForbidden, "forwarder": http.StatusForbidden, "creator": http.StatusForbidden, "": http.StatusUnauthorized} {
 		if _, code := dial(user, "dashboard"); code != want {
 			t.Errorf("a tunnel of %q: %d, want %d", user, code, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/pkg/headpod"
 )
 
@@ -27,11 +28,24 @@ func (p *Proxy) connect(ctx context.Context, rc *rayv1.RayCluster, head headpod.
 	if p.apiServer == nil {
 		return p.dial(ctx, "tcp", to.String())
 	}
+	return p.forward(ctx, rc.Namespace, rc.Status.Head.PodName, head.Port)
+}
+
+// mayForward returns the reason why the context's caller may not use port-forwards to the head Pod, where connect makes them.
+func (p *Proxy) mayForward(ctx context.Context, rc *rayv1.RayCluster) error {
+	if p.apiServer == nil {
+		return nil
+	}
+	return p.Authorizer.Authorize(ctx, authz.Access{Verb: "create", Resource: "pods", Subresource: "portforward", Namespace: rc.Namespace, Name: rc.Status.Head.PodName})
+}
+
+// forward opens a port-forward to a port of a Pod.
+func (p *Proxy) forward(ctx context.Context, namespace, pod string, port int32) (io.ReadWriteCloser, error) {
 	roundTripper, upgrader, err := spdy.RoundTripperFor(p.Caller)
 	if err != nil {
 		return nil, fmt.Errorf("making the transport of port-forwards: %w", err)
 	}
-	url := p.apiServer.JoinPath("api/v1/namespaces", rc.Namespace, "pods", rc.Status.Head.PodName, "portforward")
+	url := p.apiServer.JoinPath("api/v1/namespaces", namespace, "pods", pod, "portforward")
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url.String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("making the request of a port-forward: %w", err)
@@ -40,7 +54,7 @@ func (p *Proxy) connect(ctx context.Context, rc *rayv1.RayCluster, head headpod.
 	if err != nil {
 		return nil, err
 	}
-	forward, err := forwarded(connection, head.Port)
+	forward, err := forwarded(connection, port)
 	if err != nil {
 		_ = connection.Close()
 		return nil, err

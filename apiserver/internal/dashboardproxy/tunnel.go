@@ -3,7 +3,7 @@ package dashboardproxy
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/pkg/headpod"
@@ -40,8 +41,12 @@ func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, key types.Namespa
 	if err != nil {
 		return rpcstatus.BadField("port", "RayCluster %s: %v", key.Name, err)
 	}
+	if err := p.mayForward(ctx, d.Cluster); err != nil {
+		return err
+	}
 	pod, err := p.connect(ctx, d.Cluster, head)
 	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Opening a tunnel failed", "RayCluster", klog.KRef(key.Namespace, key.Name), "port", head.Port, "err", err)
 		return cmp.Or(translated(ctx, err), portUnavailable(key.Name, port))
 	}
 	defer func() { _ = pod.Close() }()
@@ -97,7 +102,7 @@ func (w watched) Read(b []byte) (int, error) {
 }
 
 func portUnavailable(cluster, port string) error {
-	e, _ := errors.AsType[*rpcstatus.Error](unavailable(cluster, ""))
-	e.Reason, e.Message = "PORT_UNAVAILABLE", "nothing answers at port "+port+" of the head of RayCluster "+cluster
-	return e
+	return &rpcstatus.Error{
+		Code: codes.Unavailable, Reason: "PORT_UNAVAILABLE", RetryAfter: retryAfter, Message: fmt.Sprintf("nothing answers at port %s of the head of RayCluster %s", port, cluster),
+	}
 }
