@@ -123,7 +123,9 @@ func (c *sessionCommand) run(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, p := range open {
-		dial := func(ctx context.Context) (net.Conn, error) { return c.gateway.Dial(ctx, c.namespace, c.cluster, p.remote) }
+		dial := func(ctx context.Context) (net.Conn, error) {
+			return c.gateway.Dial(ctx, c.namespace, c.cluster, p.remote)
+		}
 		go tunnel.Serve(ctx, p.listener, dial, func(err error) { c.note(p, err) })
 	}
 	if len(args) > 1 {
@@ -229,4 +231,3 @@ func (c *sessionCommand) command(ctx context.Context, args []string, open []*loc
 	}
 	return err
 }
-
