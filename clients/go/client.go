@@ -57,7 +57,7 @@ const maxAnswer = 256 << 20
 
 // Dial prepares a connection, which the first call opens. An error is about the Config only.
 func Dial(c Config) (*Client, error) {
-	host, plaintext, err := parseAddress(c.Address)
+	host, plaintext, err := c.Endpoint(defaultPort)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,6 @@ func Dial(c Config) (*Client, error) {
 		grpc.WithChainUnaryInterceptor(retry(retries, c.Clock), warn(c.OnWarning)),
 	}
 	if c.Token != nil {
-		if plaintext && !c.AllowPlaintextToken && !isLoopback(host) {
-			return nil, fmt.Errorf("connecting to %s: the token would travel in the clear; use https://, or allow it", host)
-		}
 		options = append(options, grpc.WithPerRPCCredentials(bearer{c.Token, plaintext}))
 	}
 	conn, err := grpc.NewClient("dns:///"+host, append(options, c.DialOptions...)...)
@@ -104,8 +101,18 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Conn is the connection, for the generated clients.
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
-// parseAddress returns HOST:PORT and whether the connection is in the clear.
-func parseAddress(address string) (host string, plaintext bool, err error) {
+// Endpoint returns HOST:PORT of Address, with the given port if it has none, and whether connections are in the clear. The error is about the address, or
+// that the token would be in the clear although AllowPlaintextToken is not set.
+func (c *Config) Endpoint(port string) (host string, plaintext bool, err error) {
+	host, plaintext, err = parseAddress(c.Address, port)
+	if err == nil && c.Token != nil && plaintext && !c.AllowPlaintextToken && !isLoopback(host) {
+		err = fmt.Errorf("connecting to %s: the token would travel in the clear; use https://, or allow it", host)
+	}
+	return host, plaintext, err
+}
+
+// parseAddress returns HOST:PORT, with the default port if there is none, and whether the connection is in the clear.
+func parseAddress(address, defaultPort string) (host string, plaintext bool, err error) {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
 		scheme, rest = "", address
@@ -204,6 +211,6 @@ func warn(to func(string)) grpc.UnaryClientInterceptor {
 
 // IsPlaintext reports whether a connection to an address would be in the clear.
 func IsPlaintext(address string) (bool, error) {
-	_, plaintext, err := parseAddress(address)
+	_, plaintext, err := parseAddress(address, defaultPort)
 	return plaintext, err
 }

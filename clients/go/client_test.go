@@ -358,13 +358,13 @@ func TestParseAddress(t *testing.T) {
 		"https://127.0.0.1:80": {"127.0.0.1:80", false},
 	}
 	for address, want := range tests {
-		host, plaintext, err := parseAddress(address)
+		host, plaintext, err := parseAddress(address, defaultPort)
 		if diff := cmp.Diff(want, parsed{host, plaintext}); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", address, err, diff)
 		}
 	}
 	for _, address := range []string{"", "ftp://gw", "https://", "gw/path", "http://user@gw", "a b", "a:b:c", ":8887"} {
-		if host, _, err := parseAddress(address); err == nil {
+		if host, _, err := parseAddress(address, defaultPort); err == nil {
 			t.Errorf("%q is taken for %q", address, host)
 		}
 	}
@@ -373,7 +373,7 @@ func TestParseAddress(t *testing.T) {
 func FuzzParseAddress(f *testing.F) {
 	f.Add("https://gw:8887")
 	f.Fuzz(func(t *testing.T, address string) {
-		host, _, err := parseAddress(address)
+		host, _, err := parseAddress(address, defaultPort)
 		if err == nil {
 			if _, _, err := net.SplitHostPort(host); err != nil {
 				t.Errorf("%q became %q", address, host)

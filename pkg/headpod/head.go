@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,11 +19,14 @@ import (
 // ErrNoHead means that a Pod is not the running head of the cluster.
 var ErrNoHead = errors.New("the cluster has no running head Pod")
 
-// Head is the dashboard of one RayCluster.
+// ErrNoPort means that a RayCluster does not declare a port.
+var ErrNoPort = errors.New("the head declares no TCP port")
+
+// Head is the dashboard of one RayCluster, or another port of its head.
 type Head struct {
 	Namespace, Cluster string
 	UID                types.UID
-	// Port is the port of the dashboard in the Pod.
+	// Port is the port in the Pod, that of the dashboard in Of.
 	Port int32
 }
 
@@ -45,6 +51,40 @@ func port(h *rayv1.HeadGroupSpec) int32 {
 		}
 	}
 	return rayv1.DefaultDashboardPort
+}
+
+// Declared returns the head with a TCP port that the RayCluster declares, named by its number or its name: a port of headService, of a container of the
+// head Pod, or one of those that the head Service has if the Ray container declares none. The dashboard of Of counts as declared. The error names the ports.
+func Declared(rc *rayv1.RayCluster, port string) (Head, error) {
+	head, known := Of(rc), []string{}
+	for _, p := range append(declared(&rc.Spec.HeadGroupSpec), corev1.ServicePort{Name: rayv1.PortDashboard, Port: head.Port}) {
+		if number := strconv.Itoa(int(p.Port)); port != "" && p.Name == port || number == port {
+			head.Port = targetOf(p, rc.Spec.HeadGroupSpec.Template.Spec.Containers)
+			return head, nil
+		} else if text := strings.TrimSpace(p.Name + " " + number); !slices.Contains(known, text) {
+			known = append(known, text)
+		}
+	}
+	return head, fmt.Errorf("%w %s; it declares %s", ErrNoPort, port, strings.Join(known, ", "))
+}
+
+func declared(h *rayv1.HeadGroupSpec) []corev1.ServicePort {
+	var all []corev1.ServicePort
+	if h.HeadService != nil {
+		all = append(all, h.HeadService.Spec.Ports...)
+	}
+	containers := h.Template.Spec.Containers
+	for _, c := range containers {
+		for _, p := range c.Ports {
+			all = append(all, corev1.ServicePort{Name: p.Name, Port: p.ContainerPort, Protocol: p.Protocol})
+		}
+	}
+	if len(containers) > 0 && len(containers[0].Ports) == 0 {
+		all = append(all,
+			corev1.ServicePort{Name: rayv1.PortClient, Port: rayv1.DefaultClientPort},
+			corev1.ServicePort{Name: rayv1.PortGCSServer, Port: rayv1.DefaultGCSServerPort}, corev1.ServicePort{Name: rayv1.PortServe, Port: rayv1.DefaultServePort})
+	}
+	return slices.DeleteFunc(all, func(p corev1.ServicePort) bool { return p.Protocol != "" && p.Protocol != corev1.ProtocolTCP })
 }
 
 // targetOf is the port of a Pod that a port of a Service leads to.
@@ -89,7 +129,7 @@ func (h Head) Address(pod *corev1.Pod) (netip.AddrPort, error) {
 	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
 		return refuse("has ended")
 	case h.Port <= 0 || h.Port > 65535:
-		return refuse("has no dashboard port")
+		return refuse("has no such port")
 	}
 	ip, err := netip.ParseAddr(pod.Status.PodIP)
 	if err != nil {

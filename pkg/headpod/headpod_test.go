@@ -153,3 +153,32 @@ func TestTo(t *testing.T) {
 		t.Errorf("a name: %v", err)
 	}
 }
+
+func TestDeclared(t *testing.T) {
+	rc := cluster()
+	head := &rc.Spec.HeadGroupSpec
+	ask := func(port string) int32 {
+		found, err := Declared(rc, port)
+		if errors.Is(err, ErrNoPort) {
+			return 0
+		}
+		if err != nil {
+			t.Errorf("%s: %v", port, err)
+		}
+		return found.Port
+	}
+	head.Template.Spec.Containers[0].Ports = nil
+	for port, want := range map[string]int32{"client": 10001, "10001": 10001, "dashboard": 8265, "jupyter": 0, "22": 0, "": 0, "-1": 0} {
+		if got := ask(port); got != want {
+			t.Errorf("without declared ports, %q leads to %d", port, got)
+		}
+	}
+	head.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "client", ContainerPort: 10002}, {ContainerPort: 53, Protocol: corev1.ProtocolUDP}, {ContainerPort: 9}}
+	head.Template.Spec.Containers = append(head.Template.Spec.Containers, corev1.Container{Name: "notebook", Ports: []corev1.ContainerPort{{Name: "jupyter", ContainerPort: 8888}}})
+	head.HeadService = &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "web", Port: 80, TargetPort: intstr.FromString("jupyter")}}}}
+	for port, want := range map[string]int32{"client": 10002, "10001": 0, "dashboard": 8265, "53": 0, "": 0, "jupyter": 8888, "web": 8888, "80": 8888} {
+		if got := ask(port); got != want {
+			t.Errorf("%q leads to %d", port, got)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coder/websocket"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,6 +87,21 @@ func (h *head) path() string {
 	return "/apis/v2/namespaces/" + h.namespace + "/clusters/" + h.cluster.Name + "/dashboard"
 }
 
+// tunnel opens a tunnel to a port of the head as a tenant, and returns the code of the answer.
+func (h *head) tunnel(team, port string) int {
+	h.t.Helper()
+	ws, resp, err := websocket.Dial(h.t.Context(), stage.gateway.url+strings.TrimSuffix(h.path(), "dashboard")+"tunnel?port="+port, &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + stage.tokens[team]}},
+	})
+	if resp == nil {
+		h.t.Fatal(err)
+	}
+	if err == nil {
+		_ = ws.CloseNow()
+	}
+	return resp.StatusCode
+}
+
 const externalName = `"headService":{"metadata":{},"spec":{"type":"ExternalName","externalName":"evil.example"}},`
 
 // A tenant points the name of a head Service at what only the gateway reaches, here on its loopback interface: with a Service of type ExternalName, or by what DNS
@@ -115,6 +131,9 @@ func TestServerSideRequests(t *testing.T) {
 			if got := as(t, teamA, request[0], request[1], body, "Content-Type", "application/json"); reached.Load() > 0 || strings.Contains(got.body, "secret") {
 				t.Fatalf("%s %s reached the inside: %d %s", request[0], request[1], got.code, got.body)
 			}
+		}
+		if code := h.tunnel(teamA, "dashboard"); code < 400 {
+			t.Errorf("a tunnel to the inside: %d", code)
 		}
 		page, _ := openPage(t, teamA, "evil")
 		if got := send(t, plain, "GET", stage.gateway.url+page+"static/x.js", ""); reached.Load() > 0 || got.code < 400 {
@@ -149,6 +168,9 @@ func TestForeignPods(t *testing.T) {
 	if got := as(t, teamA, "GET", h.path()+"/x", ""); got.code != http.StatusOK || asked.Load() != 1 {
 		t.Fatalf("the honest head: %d %s", got.code, got.body)
 	}
+	if code := h.tunnel(teamA, "dashboard"); code != http.StatusSwitchingProtocols {
+		t.Fatalf("a tunnel to the honest head: %d", code)
+	}
 	other := newHead(t, teamB, "other", "", address)
 	for name, change := range map[string]func(){
 		"a Pod of another tenant": func() { h.status(other.pod.Name) },
@@ -168,6 +190,9 @@ func TestForeignPods(t *testing.T) {
 			if got := as(t, teamA, "GET", h.path()+"/x", ""); got.code < 400 || asked.Load() != before {
 				t.Errorf("%d %s", got.code, got.body)
 			}
+			if code := h.tunnel(teamA, "dashboard"); code < 400 {
+				t.Errorf("a tunnel: %d", code)
+			}
 			owner := []metav1.OwnerReference{{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: "own", UID: h.cluster.UID, Controller: new(true)}}
 			h.pod.OwnerReferences = owner
 			h.must(stage.kube.Update(t.Context(), h.pod))
@@ -178,6 +203,14 @@ func TestForeignPods(t *testing.T) {
 	}
 	if got := as(t, teamA, "GET", other.path()+"/x", ""); got.code != http.StatusForbidden {
 		t.Errorf("the dashboard of another tenant: %d %s", got.code, got.body)
+	}
+	if code := other.tunnel(teamA, "dashboard"); code != http.StatusForbidden {
+		t.Errorf("a tunnel to the head of another tenant: %d", code)
+	}
+	for _, port := range []string{"22", "6379", "kubelet"} { // of the own head, and not declared
+		if code := h.tunnel(teamA, port); code != http.StatusBadRequest {
+			t.Errorf("a tunnel to port %s: %d", port, code)
+		}
 	}
 }
 

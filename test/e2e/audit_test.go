@@ -61,7 +61,9 @@ func (a *audit) kubeconfig(env *controlplane.Env, folder, program, direct string
 	if err != nil {
 		return "", nil, err
 	}
-	transport, err := clientrest.TransportFor(clientrest.AnonymousClientConfig(env.Config))
+	past := clientrest.AnonymousClientConfig(env.Config)
+	past.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade for port-forwards
+	transport, err := clientrest.TransportFor(past)
 	if err != nil {
 		return "", nil, err
 	}

@@ -43,8 +43,10 @@ func TestDashboards(t *testing.T) {
 	}
 	tokens := map[string]string{}
 	for user, rules := range map[string][]rbacv1.PolicyRule{
-		"submitter": {proxy("get", "create", "delete"), core("get", "secrets"), core("list", "pods"), core("get", "pods/log")},
+		"submitter": {proxy("get", "create", "delete"), core("get", "secrets"), core("list", "pods"), core("get", "pods/log"), core("create", "pods/portforward")},
 		"reader":    {proxy("get")},
+		"creator":   {proxy("create")},
+		"forwarder": {core("create", "pods/portforward")},
 		"outsider":  {core("get", "services")},
 	} {
 		tokens[user] = userToken(t, kube, user, "get", "list", "watch", "create", "delete")
@@ -60,6 +62,7 @@ func TestDashboards(t *testing.T) {
 		})
 	}
 	t.Run("proxy", func(t *testing.T) { testDashboardPath(t, p, tokens) })
+	t.Run("tunnel", func(t *testing.T) { testTunnel(t, env, kube, p, tokens) })
 	t.Run("pages", func(t *testing.T) { testPages(t, kube, p, tokens) }) // takes rights away
 	t.Run("metrics", func(t *testing.T) {
 		resp, err := http.Get("http://" + p.health + "/metrics")
@@ -68,7 +71,7 @@ func TestDashboards(t *testing.T) {
 		}
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(resp.Body)
-		for _, route := range []string{"clusters/{cluster}/submissions", "jobs/{name}/logs", "clusters/{cluster}/dashboard/{path}"} {
+		for _, route := range []string{"clusters/{cluster}/submissions", "jobs/{name}/logs", "clusters/{cluster}/dashboard/{path}", "clusters/{cluster}/tunnel"} {
 			if !strings.Contains(string(text), `route="/apis/v2/namespaces/{namespace}/`+route+`"`) {
 				t.Errorf("no metrics of %s", route)
 			}

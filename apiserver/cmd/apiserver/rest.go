@@ -34,7 +34,7 @@ func (a *app) addREST() error {
 	if err != nil {
 		return err
 	}
-	api, err := restv2.New(restv2.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Pages: pages})
+	api, err := restv2.New(restv2.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Tunnel: a.dashboards.Tunnel, Pages: pages})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ import (
 	"github.com/raygate/raygate/pkg/headpod"
 )
 
-// Options of New. All are required but the last two, and Pods where KubernetesProxy is set.
+// Options of New. All are required but the last two.
 type Options struct {
 	// Caller acts as the caller of each request; see authn.CallerConfig.
 	Caller *rest.Config
@@ -53,7 +53,8 @@ type Options struct {
 type Proxy struct {
 	Options
 	transport http.RoundTripper
-	apiServer *url.URL // nil when going directly
+	dial      func(ctx context.Context, network, address string) (net.Conn, error) // connects to Pods only; nil with KubernetesProxy
+	apiServer *url.URL                                                             // nil when going directly
 	// known caches addresses of head Pods, and tokens by caller, because a page requests many files at once.
 	known *cache.LRUExpireCache
 }
@@ -71,7 +72,7 @@ func New(o Options) (*Proxy, error) {
 	if !o.KubernetesProxy {
 		transport := headpod.NewTransport(o.Caller.Host)
 		transport.ResponseHeaderTimeout = time.Minute
-		p.transport = transport
+		p.transport, p.dial = transport, transport.DialContext
 		return p, nil
 	}
 	config := rest.CopyConfig(o.Caller)
@@ -100,18 +101,24 @@ type Dashboard struct {
 // Open returns the dashboard of a cluster for a caller with the right verb on services/proxy of the head Service. The caller must already
 // be authorized to get the cluster. The errors are those of the store (not found), of the Authorizer, and rpcstatus.Errors.
 func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
-	d, err := p.find(ctx, key)
+	d, err := p.authorized(ctx, key, verb)
 	if err != nil {
-		return nil, err
-	}
-	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: d.Cluster.Status.Head.ServiceName}
-	if err := p.Authorizer.Authorize(ctx, d.access); err != nil {
 		return nil, err
 	}
 	if d.token, err = p.token(ctx, d.Cluster); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// authorized is Open without the token of the cluster.
+func (p *Proxy) authorized(ctx context.Context, key types.NamespacedName, verb string) (*Dashboard, error) {
+	d, err := p.find(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	d.access = authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: key.Namespace, Name: d.Cluster.Status.Head.ServiceName}
+	return d, p.Authorizer.Authorize(ctx, d.access)
 }
 
 // ServesFiles reports whether the files of pages can be read without credentials of a caller, which the proxy of the API server demands.
@@ -152,32 +159,37 @@ func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard,
 	return d, nil
 }
 
-// address returns the address of a cluster's dashboard in its head Pod. It uses no other source, because a tenant controls the head Service
-// and the answers of DNS.
+// address returns the address of a cluster's dashboard in its head Pod.
 func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.AddrPort, error) {
 	rc, err := p.read(ctx, key)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	name, head := rc.Status.Head.PodName, headpod.Of(rc)
+	return p.addressOf(ctx, rc, headpod.Of(rc))
+}
+
+// addressOf returns the address of a port of a cluster's head Pod. It uses no other source, because a tenant controls the head Service and the answers
+// of DNS.
+func (p *Proxy) addressOf(ctx context.Context, rc *rayv1.RayCluster, head headpod.Head) (netip.AddrPort, error) {
+	name := rc.Status.Head.PodName
 	if len(validation.IsDNS1123Subdomain(name)) > 0 { // the status may be written by others than the operator
-		return netip.AddrPort{}, notReady(key.Name, "it has no head Pod yet")
+		return netip.AddrPort{}, notReady(rc.Name, "it has no head Pod yet")
 	}
 	id := fmt.Sprint("address ", head.UID, " ", name, " ", head.Port)
 	if found, ok := p.known.Get(id); ok {
 		return found.(netip.AddrPort), nil
 	}
 	pod := &corev1.Pod{}
-	err = p.Pods.Get().Namespace(key.Namespace).Resource("pods").Name(name).Do(ctx).Into(pod)
+	err := p.Pods.Get().Namespace(rc.Namespace).Resource("pods").Name(name).Do(ctx).Into(pod)
 	switch {
 	case apierrors.IsNotFound(err):
-		return netip.AddrPort{}, unavailable(key.Name, "its head Pod is gone")
+		return netip.AddrPort{}, unavailable(rc.Name, "its head Pod is gone")
 	case err != nil:
 		return netip.AddrPort{}, err
 	}
 	found, err := head.Address(pod)
 	if err != nil {
-		return netip.AddrPort{}, unavailable(key.Name, err.Error())
+		return netip.AddrPort{}, unavailable(rc.Name, err.Error())
 	}
 	p.known.Add(id, found, addressLife)
 	return found, nil

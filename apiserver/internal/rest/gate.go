@@ -33,11 +33,12 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve fu
 	}
 }
 
-// Audit logs a request that bypasses the services, because the access log only has their calls. fields are keys and values.
-func Audit(ctx context.Context, r *http.Request, route string, fields ...any) {
-	message := "Mutation"
-	if IsRead(r.Method) {
-		message = "Read"
+// Audit logs a request that bypasses the services, because the access log only has their calls. mutates means that it can change something. fields are
+// keys and values.
+func Audit(ctx context.Context, r *http.Request, route string, mutates bool, fields ...any) {
+	message := "Read"
+	if mutates {
+		message = "Mutation"
 	}
 	all := append([]any{"method", r.Method + " " + route, "requestID", r.Header.Get("X-Request-Id")}, fields...)
 	if c := authn.CallerFrom(ctx); c != nil {

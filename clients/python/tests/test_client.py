@@ -5,8 +5,9 @@ import os
 import uuid
 
 import grpc
+import httpx
 import pytest
-from conftest import RAY_VERSION, addresses, head, needs_gateway, printed
+from conftest import IMAGE, RAY_VERSION, addresses, head, needs_gateway, printed
 
 import raygate
 from raygate import kinds
@@ -137,6 +138,15 @@ def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, fold
     client.clusters.wait(name, "deleted")
     with pytest.raises(raygate.NotFoundError):
         client.clusters.get(name)
+
+
+def test_cluster_and_its_ports_live_as_long_as_the_block(name):
+    cluster = raygate.Cluster(name, cpu="500m", memory="2Gi", ray_version=RAY_VERSION, image=IMAGE, progress=False)
+    with cluster:
+        assert cluster.name == name and cluster.ray_address.startswith("ray://127.0.0.1:")
+        assert httpx.get(cluster.dashboard_url + "/api/version").json()["ray_version"]
+    with pytest.raises(raygate.RaygateError, match="in its block only"):
+        print(cluster.name)
 
 
 def test_program_with_a_cluster_of_its_own(client, name):

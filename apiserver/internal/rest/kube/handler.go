@@ -66,7 +66,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest.SetRoute(w, t.route)
 	h.gate.Enter(w, r, true, func(ctx context.Context, visit *flowcontrol.Visit) error {
 		if t.service != "" || !rest.IsRead(r.Method) { // Ray kills actors by GET
-			defer rest.Audit(ctx, r, t.route, "namespace", t.namespace, "path", r.URL.Path)
+			defer rest.Audit(ctx, r, t.route, !rest.IsRead(r.Method), "namespace", t.namespace, "path", r.URL.Path)
 		}
 		r = r.WithContext(ctx)
 		if err := h.prepare(w, r, t, visit); err != nil {

@@ -40,7 +40,7 @@ func services() []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// Options of New. All are required but Dashboard and Pages.
+// Options of New. All are required but Dashboard, Tunnel and Pages.
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
@@ -50,6 +50,8 @@ type Options struct {
 	Table *rpcstatus.Table
 	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
+	// Tunnel connects a WebSocket to a port of the head of a cluster. Errors and nil mean the same as for Dashboard.
+	Tunnel func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, port string) error
 	// Pages shows dashboards to browsers. Nil means that it does not.
 	Pages *dashboardproxy.Pages
 }

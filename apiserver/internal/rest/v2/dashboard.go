@@ -17,8 +17,11 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// dashboardRoute is the route of requests to dashboards in metrics and logs.
-const dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
+// Routes of requests to heads in metrics and logs.
+const (
+	dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
+	tunnelRoute    = Prefix + "namespaces/{namespace}/clusters/{cluster}/tunnel"
+)
 
 // splitClusterPath splits a path below a cluster, namespaces/NAMESPACE/clusters/CLUSTER/REST. rest is escaped.
 func splitClusterPath(u *url.URL) (cluster types.NamespacedName, rest string, ok bool) {
@@ -38,9 +41,10 @@ func checkCluster(cluster types.NamespacedName) error {
 	return nil
 }
 
-// servedDashboard answers requests to dashboards and for tickets, which have no method in the protos. False means that the request is neither.
+// servedDashboard answers requests to dashboards, for tickets and for tunnels, which have no method in the protos. False means that the request is none of
+// these.
 func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
-	if !strings.Contains(r.URL.Path, "/dashboard") {
+	if !strings.Contains(r.URL.Path, "/dashboard") && !strings.HasSuffix(r.URL.Path, "/tunnel") {
 		return false
 	}
 	cluster, below, ok := splitClusterPath(r.URL)
@@ -48,6 +52,9 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case ok && toDashboard && a.Dashboard != nil:
 		a.passOn(w, r, dashboardRequest{dashboardRoute, cluster, "/" + path}, func(r *http.Request) error { return a.Dashboard(w, r, cluster, "/"+path) })
+	case ok && below == "tunnel" && a.Tunnel != nil:
+		port := r.URL.Query().Get("port")
+		a.passOn(w, r, dashboardRequest{tunnelRoute, cluster, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Tunnel(w, r, cluster, port) })
 	case ok && below == "dashboard:ticket" && a.Pages != nil:
 		a.serveTicket(w, r, cluster)
 	default:
@@ -56,7 +63,7 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// dashboardRequest is a request to path, which is escaped, of a cluster's dashboard.
+// dashboardRequest is a request to path, which is escaped, of a cluster's dashboard, or to a port of its head.
 type dashboardRequest struct {
 	route   string
 	cluster types.NamespacedName
@@ -70,7 +77,8 @@ func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest,
 	a.gate.Enter(w, r, true, func(ctx context.Context, _ *flowcontrol.Visit) error {
 		st := status.New(codes.Aborted, "broken off") // of a handler that panics
 		defer func() {
-			rest.Audit(ctx, r, d.route, "code", st.Code().String(), "namespace", d.cluster.Namespace, "name", d.cluster.Name, "path", d.path)
+			mutates := d.route == tunnelRoute || !rest.IsRead(r.Method)
+			rest.Audit(ctx, r, d.route, mutates, "code", st.Code().String(), "namespace", d.cluster.Namespace, "name", d.cluster.Name, "path", d.path)
 		}()
 		err := checkCluster(d.cluster)
 		if err == nil {

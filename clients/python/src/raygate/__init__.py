@@ -4,6 +4,7 @@ from raygate._async.client import AsyncClient
 from raygate._async.resources import AsyncEvent
 from raygate._sync.client import Client
 from raygate._sync.resources import Event
+from raygate.cluster import Cluster
 from raygate.config import Config, from_environment, from_kubeconfig
 from raygate.errors import (
     AlreadyExistsError,
@@ -43,6 +44,7 @@ __all__ = [
     "AsyncClient",
     "AsyncEvent",
     "Client",
+    "Cluster",
     "Config",
     "ConflictError",
     "DeadlineError",

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	root := newRoot()
+	root := newRoot(os.Args[0])
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -58,7 +60,11 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-func newRoot() *cobra.Command {
+// pluginName is the name under which kubectl finds the program as a plugin.
+const pluginName = "kubectl-raygate"
+
+// newRoot returns all commands. program is the path under which the process was started.
+func newRoot(program string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "raygate",
 		Short: "Ray clusters, jobs and services on Kubernetes, from the command line",
@@ -73,6 +79,9 @@ Exit code: 0 done, 1 refused or failed, 2 wrong use or unreadable input, 3 timeo
 4 the wanted state cannot be reached any more, 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+	}
+	if strings.HasPrefix(filepath.Base(program), pluginName) {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl raygate"}
 	}
 	root.AddGroup(&cobra.Group{ID: "gateway", Title: "Commands that use a gateway:"}, &cobra.Group{ID: "local", Title: "Commands without a gateway:"})
 	for _, cmd := range verb.All(os.Getenv) {

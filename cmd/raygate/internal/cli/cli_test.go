@@ -130,3 +130,12 @@ func FuzzValidateFile(f *testing.F) {
 		}
 	})
 }
+
+func TestPluginOfKubectl(t *testing.T) {
+	for program, want := range map[string]string{"/usr/local/bin/kubectl-raygate": "kubectl raygate get", "bin/raygate": "raygate get"} {
+		get, _, err := newRoot(program).Find([]string{"get"})
+		if err != nil || get.CommandPath() != want {
+			t.Errorf("%s is called as %q, %v", program, get.CommandPath(), err)
+		}
+	}
+}

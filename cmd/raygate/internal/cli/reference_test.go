@@ -42,7 +42,7 @@ func TestReference(t *testing.T) {
 // reference describes every command, and the flags that those for a gateway share once.
 func reference() string {
 	var b strings.Builder
-	root := newRoot()
+	root := newRoot("raygate")
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&connect.Flags{}).Add(shared)
 	for _, cmd := range runnable(root) {

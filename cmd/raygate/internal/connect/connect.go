@@ -30,6 +30,8 @@ type Flags struct {
 	Insecure, PlaintextToken                      bool
 	Namespace                                     string
 	RequestTimeout                                time.Duration
+	// URL is the address of the REST port, for commands that need it.
+	URL string
 
 	// Getenv is os.Getenv but in tests.
 	Getenv func(string) string
@@ -102,20 +104,26 @@ func (f *Flags) config() (raygate.Config, error) {
 
 // Dial prepares the connection. onWarning gets the warnings of calls.
 func (f *Flags) Dial(onWarning func(string)) (*raygate.Client, error) {
-	c, err := f.config()
+	c, err := f.complete()
 	if err != nil {
 		return nil, err
 	}
-	c.UserAgent = "raygate/" + version.Get().GitVersion
 	c.OnWarning = onWarning
+	return raygate.Dial(c)
+}
+
+// complete returns all settings: address, authorities and credentials.
+func (f *Flags) complete() (raygate.Config, error) {
+	c, err := f.config()
+	if err != nil {
+		return c, err
+	}
+	c.UserAgent = "raygate/" + version.Get().GitVersion
 	c.AllowPlaintextToken = f.PlaintextToken
 	if c.TLS, err = f.tls(c.TLS); err != nil {
-		return nil, err
+		return c, err
 	}
-	if err := f.credentials(&c); err != nil {
-		return nil, err
-	}
-	return raygate.Dial(c)
+	return c, f.credentials(&c)
 }
 
 func (f *Flags) tls(fromEnvironment *tls.Config) (*tls.Config, error) {

@@ -47,18 +47,18 @@ func completeObjects(flags *connect.Flags, needsName bool) cobra.CompletionFunc 
 	}
 }
 
-// completeJobs completes the name of a RayJob.
-func completeJobs(flags *connect.Flags) cobra.CompletionFunc {
+// completeOne completes the name of one object of a kind, also behind its type.
+func completeOne(flags *connect.Flags, of *raygate.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		jobs, _ := kind.OfObject(raygate.JobKind.Name)
+		k, _ := kind.OfObject(of.Name)
 		prefix, before := begun, ""
 		if typeName, name, pair := strings.Cut(begun, "/"); pair {
 			prefix, before = name, typeName+"/"
 		}
-		return names(cmd.Context(), flags, jobs, prefix, before), cobra.ShellCompDirectiveNoFileComp
+		return names(cmd.Context(), flags, k, prefix, before), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -53,7 +53,7 @@ was deleted, also that of an earlier attempt. "raygate history" lists the attemp
 	f.StringVar(&c.cluster, "cluster", "", "cluster of a submitted job; without it the job is a RayJob")
 	f.Int32Var(&c.attempt, "attempt", 0, "attempt of a RayJob, from 1 (default the last one)")
 	f.StringVar(&c.uid, "uid", "", "UID of a RayJob that was deleted (default the last one of the name)")
-	cmd.ValidArgsFunction = completeJobs(flags)
+	cmd.ValidArgsFunction = completeOne(flags, raygate.JobKind)
 	return cmd
 }
 

@@ -44,7 +44,7 @@ The RayJob stays, with the state of a stopped job.`,
 		}),
 	}
 	cmd.Flags().StringVar(&cluster, "cluster", "", "cluster of submitted jobs; without it the jobs are RayJobs")
-	cmd.ValidArgsFunction = completeJobs(flags)
+	cmd.ValidArgsFunction = completeOne(flags, raygate.JobKind)
 	return cmd
 }
 

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from raygate._sync import io
 from raygate._sync.resources import Resources
-from raygate.errors import DeadlineError
+from raygate.errors import DeadlineError, RaygateError
 from raygate.objects import Manifest, NotReadyInTimeError, Object
 from raygate.progress import Display, Progress
 from raygate.v2 import cluster_pb2
+
+if TYPE_CHECKING:
+    from raygate.sessions import Session
 
 
 class Clusters(Resources[cluster_pb2.RayCluster]):
@@ -59,3 +64,17 @@ class Clusters(Resources[cluster_pb2.RayCluster]):
             display.end()
             # By uid: a cluster of the same name that somebody has made since is not this one.
             self.delete(made.name, namespace=made.namespace, uid=made.uid, allow_missing=True)
+
+    @contextlib.contextmanager
+    def session(self, name: str, ports: Sequence[str] = (), *, namespace: str | None = None) -> Iterator[Session]:
+        """Open ports of this machine that lead to the head of a cluster, for the duration of the block: to Ray Client and the dashboard, or to ports that the
+        cluster declares, by number or name. Raises RaygateError without the package websockets, which is the extra `session`."""
+        try:
+            from raygate.sessions import Session
+        except ImportError as error:
+            raise RaygateError("a session needs the package websockets: pip install 'raygate[session]'") from error
+        opened = io.run(lambda: Session(self._caller.config, self._namespace(namespace), name, ports))
+        try:
+            yield opened
+        finally:
+            io.run(opened.close)

@@ -1,0 +1,127 @@
+"""A cluster for the duration of a block."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from raygate._sync.client import Client
+from raygate.errors import RaygateError
+from raygate.objects import Object
+from raygate.progress import Progress
+from raygate.v2 import cluster_pb2
+
+if TYPE_CHECKING:
+    from raygate.sessions import Session
+
+RAY_VERSION = "2.60.0"
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+class Cluster:
+    """A RayCluster that is created at the beginning of a block and deleted at its end, with ports of this machine that lead to it.
+
+    It needs the extra `session`. The block begins when the cluster is ready; raises NotReadyInTimeError with the diagnosis after `timeout` seconds.
+    """
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        workers: int = 0,
+        cpu: Union[int, str] = 1,
+        memory: str = "4Gi",
+        gpu: int = 0,
+        ray_version: str = RAY_VERSION,
+        image: str = "",
+        node_selector: Optional[Mapping[str, str]] = None,
+        labels: Optional[Mapping[str, str]] = None,
+        queue: str = "",
+        namespace: Optional[str] = None,
+        ports: Sequence[str] = (),
+        timeout: float = 600,
+        progress: Progress = True,
+        client: Optional[Client] = None,
+    ) -> None:
+        """Describe the cluster; without a name it gets one. `cpu` and `memory` are those of each Pod, and `gpu` the NVIDIA GPUs of each worker, or of the
+        head if there are no workers. The image is by default rayproject/ray of the version. `node_selector` has labels of nodes for Pods with GPUs, such as
+        their model. `queue` is a queue of Kueue. The ports are those of a session. Without a client it is made of the environment."""
+        self._client, self._own = client, client is None
+        self._namespace, self._ports, self._timeout, self._progress = namespace, ports, timeout, progress
+        image = image or f"rayproject/ray:{ray_version}"
+
+        def group(container: str, gpus: int) -> dict[str, Any]:
+            amounts: dict[str, Any] = {"cpu": str(cpu), "memory": memory, **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
+            pod: dict[str, Any] = {"containers": [{"name": container, "image": image, "resources": {"requests": amounts, "limits": dict(amounts)}}]}
+            if gpus and node_selector:
+                pod["nodeSelector"] = dict(node_selector)
+            return {"template": {"spec": pod}}
+
+        spec: dict[str, Any] = {"rayVersion": ray_version, "headGroupSpec": group("ray-head", 0 if workers else gpu)}
+        if workers:
+            size = {"replicas": workers, "minReplicas": workers, "maxReplicas": workers}
+            spec["workerGroupSpecs"] = [{"groupName": "workers", **size, **group("ray-worker", gpu)}]
+        metadata: dict[str, Any] = {"name": name} if name else {"generateName": "cluster-"}
+        metadata["labels"] = {**(labels or {}), **({_QUEUE: queue} if queue else {})}
+        self.manifest: dict[str, Any] = {"metadata": metadata, "spec": spec}
+        """What is created; change it before the block for all else."""
+        self._stack = contextlib.ExitStack()
+        self._object: Optional[Object[cluster_pb2.RayCluster]] = None
+        self._session: Optional[Session] = None
+
+    def __enter__(self) -> Cluster:
+        with contextlib.ExitStack() as stack:
+            if self._client is None:
+                self._client = stack.enter_context(Client())
+            clusters = self._client.clusters
+            made = clusters.temporary(self.manifest, namespace=self._namespace, timeout=self._timeout, progress=self._progress)
+            self._object = stack.enter_context(made)
+            self._session = stack.enter_context(clusters.session(self._object.name, self._ports, namespace=self._object.namespace))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()
+        if self._own:
+            self._client = None
+        self._object = self._session = None
+
+    @property
+    def object(self) -> Object[cluster_pb2.RayCluster]:
+        """The RayCluster, as it was when it became ready."""
+        if self._object is None:
+            raise RaygateError("the cluster exists in its block only: with raygate.Cluster(...) as cluster")
+        return self._object
+
+    @property
+    def name(self) -> str:
+        """The name of the RayCluster."""
+        return self.object.name
+
+    @property
+    def session(self) -> Session:
+        """The ports of this machine that lead to the head."""
+        if self._session is None:
+            raise RaygateError("the session exists in the block only: with raygate.Cluster(...) as cluster")
+        return self._session
+
+    @property
+    def ray_address(self) -> str:
+        """What ray.init takes. Ray Client needs the cluster's versions of Python and Ray."""
+        return self.session.ray_address
+
+    @property
+    def dashboard_url(self) -> str:
+        """The dashboard, on this machine."""
+        return self.session.dashboard_url
+
+    @property
+    def job_client(self) -> Any:
+        """A new ray.job_submission.JobSubmissionClient. It needs the package ray[default]."""
+        return importlib.import_module("ray.job_submission").JobSubmissionClient(self.dashboard_url)
+
+    def __repr__(self) -> str:
+        return f"<cluster {self._object.namespace}/{self._object.name}>" if self._object else "<cluster outside of its block>"

@@ -1,0 +1,112 @@
+package verb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+)
+
+func newTop(flags *connect.Flags) *cobra.Command {
+	all := false
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show what clusters request, the largest first",
+		Long: `Show the CPUs, GPUs, TPUs and memory that the Pods of clusters request, with the sum, and
+how many worker Pods are ready. Clusters with most GPUs and TPUs come first. A suspended
+cluster requests nothing.`,
+		Example: `  raygate top
+  raygate top -A`,
+		Args: cobra.NoArgs,
+		RunE: run(flags, func(ctx context.Context, s *session, _ []string) error {
+			if all {
+				s.namespace = ""
+			}
+			ctx, cancel := s.bounded(ctx)
+			defer cancel()
+			var clusters []*raygatev2.RayCluster
+			for m, err := range s.client.Messages(raygate.ClusterKind, s.namespace).List(ctx, raygate.ListOptions{}) {
+				if err != nil {
+					s.fail("clusters", err, ExitFailed)
+					return nil
+				}
+				clusters = append(clusters, m.(*raygatev2.RayCluster))
+			}
+			return printTop(s.out, clusters, all)
+		}),
+	}
+	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
+	return cmd
+}
+
+// demand is what a cluster requests.
+type demand struct {
+	namespace, name, state string
+	ready, wanted          int32
+	amounts                [4]resource.Quantity // CPUs, GPUs, TPUs, memory
+}
+
+func demandOf(rc *raygatev2.RayCluster) demand {
+	st := rc.GetStatus()
+	d := demand{namespace: rc.GetMetadata().GetNamespace(), name: rc.GetMetadata().GetName(), state: cmp.Or(st.GetState(), "provisioning")}
+	if d.state == "suspended" {
+		return d
+	}
+	d.ready, d.wanted = st.GetReadyWorkerReplicas(), st.GetDesiredWorkerReplicas()
+	for i, text := range []string{st.GetDesiredCpu(), st.GetDesiredGpu(), st.GetDesiredTpu(), st.GetDesiredMemory()} {
+		if q, err := resource.ParseQuantity(text); err == nil { // others besides the operator may write the status
+			d.amounts[i] = q
+		}
+	}
+	return d
+}
+
+// less orders by accelerators, then CPUs, and then by name.
+func less(a, b demand) int {
+	accelerators := func(d demand) int64 { return d.amounts[1].Value() + d.amounts[2].Value() }
+	byName := cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(accelerators(b), accelerators(a)), b.amounts[0].Cmp(a.amounts[0]), byName)
+}
+
+func printTop(w io.Writer, clusters []*raygatev2.RayCluster, all bool) error {
+	demands, sum := make([]demand, len(clusters)), demand{namespace: "TOTAL", name: "TOTAL"}
+	for i, rc := range clusters {
+		d := demandOf(rc)
+		demands[i] = d
+		sum.ready, sum.wanted = sum.ready+d.ready, sum.wanted+d.wanted
+		for j := range d.amounts {
+			sum.amounts[j].Add(d.amounts[j])
+		}
+	}
+	slices.SortFunc(demands, less)
+	if all {
+		sum.name = ""
+	}
+	tabs := printers.GetNewTabWriter(w)
+	header := "NAME\tSTATUS\tREADY WORKERS\tCPUS\tGPUS\tTPUS\tMEMORY"
+	if all {
+		header = "NAMESPACE\t" + header
+	}
+	fmt.Fprintln(tabs, header)
+	for _, d := range append(demands, sum) {
+		row := []string{d.name, d.state, fmt.Sprintf("%d/%d", d.ready, d.wanted)}
+		if all {
+			row = append([]string{d.namespace}, row...)
+		}
+		for i := range d.amounts {
+			row = append(row, d.amounts[i].String())
+		}
+		fmt.Fprintln(tabs, strings.Join(row, "\t"))
+	}
+	return tabs.Flush()
+}
