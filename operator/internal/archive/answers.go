@@ -20,7 +20,7 @@ const (
 	// answersPart is the part of the timeout that all answers get.
 	answersPart = 6
 	// manyRows is how many rows the pages of Ray request, and someRows how many are kept if those are too large.
-	manyRows, someRows = "&limit=10000", "&limit=500"
+	manyRows, someRows = "&limit=10000", "&limit=200"
 )
 
 // listOf begins the targets of lists with a limit, which is not a part of the target in the record.
@@ -31,7 +31,7 @@ const listOf = "?detail=1"
 func targets(driver string) []string {
 	list := []string{
 		"api/jobs/", "nodes?view=summary", "api/v0/tasks" + listOf, "logical/actors", "api/cluster_status?format=1", "api/v0/tasks/summarize",
-		"api/v0/placement_groups" + listOf, "api/serve/applications/", "api/v0/cluster_metadata", "timezone",
+		"api/v0/actors/summarize", "api/v0/placement_groups" + listOf, "api/serve/applications/", "api/v0/cluster_metadata", "timezone",
 	}
 	if driver != "" {
 		summary := "api/v0/tasks/summarize?filter_keys=job_id&filter_predicates=%3D&filter_values=" + url.QueryEscape(driver)

@@ -105,13 +105,19 @@ func (d *Dashboard) SetAnswers(answers map[string]string) {
 	d.change(func() { d.answers = answers })
 }
 
-// Answer implements dashboard.Client. There is nothing at other targets than those of SetAnswers.
+// Answer implements dashboard.Client. There is nothing at other targets than those of SetAnswers. An empty text makes it hang.
 func (d *Dashboard) Answer(ctx context.Context, target string, limit int64) (json.RawMessage, error) {
 	if err := d.begin(ctx, "Answer"); err != nil {
 		return nil, err
 	}
 	defer d.mu.Unlock()
 	text, ok := d.answers[target]
+	if ok && text == "" {
+		d.mu.Unlock()
+		<-ctx.Done()
+		d.mu.Lock()
+		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrUnavailable, Cause: ctx.Err()}
+	}
 	switch {
 	case !ok:
 		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrNotFound, Code: 404}

@@ -40,7 +40,7 @@ func services() []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// Options of New. All are required but Dashboard and Pages.
+// Options of New. All are required but Dashboard, Past and Pages.
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
@@ -50,6 +50,8 @@ type Options struct {
 	Table *rpcstatus.Table
 	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
+	// Past answers as the dashboard of a past session did. Nil means that there is no history.
+	Past *dashboardproxy.Past
 	// Pages shows dashboards to browsers. Nil means that it does not.
 	Pages *dashboardproxy.Pages
 }

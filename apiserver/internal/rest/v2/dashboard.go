@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -15,19 +16,54 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/history"
 )
 
-// dashboardRoute is the route of requests to dashboards in metrics and logs.
-const dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
+// Routes of requests to dashboards in metrics and logs.
+const (
+	dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
+	pastRoute      = Prefix + "namespaces/{namespace}/history/{kind}/{name}/dashboard/{path}"
+)
 
-// splitClusterPath splits a path below a cluster, namespaces/NAMESPACE/clusters/CLUSTER/REST. rest is escaped.
-func splitClusterPath(u *url.URL) (cluster types.NamespacedName, rest string, ok bool) {
+// shown is what a path is below: a cluster or, with a kind, the records of an object.
+type shown struct {
+	types.NamespacedName
+	kind string
+	// below is the rest of the path, escaped.
+	below string
+}
+
+// splitPath splits a path, namespaces/NAMESPACE/clusters/CLUSTER/REST or namespaces/NAMESPACE/history/KIND/NAME/REST.
+func splitPath(u *url.URL) (s shown, ok bool) {
 	below, ok := strings.CutPrefix(u.EscapedPath(), Prefix+"namespaces/")
 	parts := strings.SplitN(below, "/", 4)
-	if !ok || len(parts) < 4 || parts[1] != "clusters" {
-		return types.NamespacedName{}, "", false
+	if !ok || len(parts) < 4 {
+		return s, false
 	}
-	return types.NamespacedName{Namespace: parts[0], Name: parts[2]}, parts[3], true
+	s.Namespace = parts[0]
+	switch parts[1] {
+	case "clusters":
+		s.Name, s.below = parts[2], parts[3]
+	case "history":
+		s.kind = parts[2]
+		s.Name, s.below, ok = strings.Cut(parts[3], "/")
+	default:
+		return s, false
+	}
+	return s, ok
+}
+
+// recordOf returns the key of the record that a request names, whose attempt and UID may be missing.
+func recordOf(s shown, query url.Values) (k history.Key, err error) {
+	k = history.Key{Kind: s.kind, Namespace: s.Namespace, Name: s.Name, UID: query.Get("uid")}
+	if text := query.Get("attempt"); text != "" {
+		attempt, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return k, rpcstatus.BadField("attempt", "%q is not a number", rpcstatus.Quoted(text))
+		}
+		k.Attempt = int(attempt)
+	}
+	return k, nil
 }
 
 // checkCluster refuses a path with an invalid namespace or cluster.
@@ -43,17 +79,30 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 	if !strings.Contains(r.URL.Path, "/dashboard") {
 		return false
 	}
-	cluster, below, ok := splitClusterPath(r.URL)
-	path, toDashboard := strings.CutPrefix(below, "dashboard/")
+	s, ok := splitPath(r.URL)
+	path, toDashboard := strings.CutPrefix(s.below, "dashboard/")
+	past := s.kind != ""
 	switch {
-	case ok && toDashboard && a.Dashboard != nil:
-		a.passOn(w, r, dashboardRequest{dashboardRoute, cluster, "/" + path}, func(r *http.Request) error { return a.Dashboard(w, r, cluster, "/"+path) })
-	case ok && below == "dashboard:ticket" && a.Pages != nil:
-		a.serveTicket(w, r, cluster)
+	case ok && toDashboard && past && a.Past != nil:
+		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, "/" + path}, func(r *http.Request) error { return a.servePast(w, r, s, path) })
+	case ok && toDashboard && !past && a.Dashboard != nil:
+		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, "/" + path}, func(r *http.Request) error {
+			return a.Dashboard(w, r, s.NamespacedName, "/"+path)
+		})
+	case ok && s.below == "dashboard:ticket" && a.Pages != nil && (!past || a.Past != nil):
+		a.serveTicket(w, r, s)
 	default:
 		return false
 	}
 	return true
+}
+
+func (a *API) servePast(w http.ResponseWriter, r *http.Request, s shown, path string) error {
+	k, err := recordOf(s, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return a.Past.Serve(w, r, k, "/"+path)
 }
 
 // dashboardRequest is a request to path, which is escaped, of a cluster's dashboard.
