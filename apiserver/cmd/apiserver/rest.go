@@ -75,7 +75,7 @@ func (a *app) addREST() error {
 		}
 		if a.console, err = console.New(console.Options{
 			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, FlowControl: a.flow, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
-			Namespaces: o.Namespaces, Version: version.Get().GitVersion, History: o.HistoryStore != "",
+			Namespaces: o.Namespaces, Version: version.Get().GitVersion, History: o.HistoryStore != "", PastDashboards: o.DashboardPages != "" && pages != nil,
 		}); err != nil {
 			return err
 		}
