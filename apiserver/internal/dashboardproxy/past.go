@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/pkg/history"
@@ -23,6 +25,19 @@ type Past struct {
 	Session func(ctx context.Context, k history.Key) (*Session, error)
 	// Files are Ray's own pages: the folder client/build of its dashboard. Nil means that there are none.
 	Files fs.FS
+}
+
+// KeyOf returns the key of the record of an object that a request names, whose attempt and UID may be missing.
+func KeyOf(kind string, object types.NamespacedName, query url.Values) (k history.Key, err error) {
+	k = history.Key{Kind: kind, Namespace: object.Namespace, Name: object.Name, UID: query.Get("uid")}
+	if text := query.Get("attempt"); text != "" {
+		attempt, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return k, rpcstatus.BadField("attempt", "%q is not a number", rpcstatus.Quoted(text))
+		}
+		k.Attempt = int(attempt)
+	}
+	return k, nil
 }
 
 // maxPastLog is how much of the end of a log is sent to a page.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -13,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
-	"github.com/raygate/raygate/pkg/history"
 )
 
 // Routes of requests to dashboards in metrics and logs.
@@ -53,19 +52,6 @@ func splitPath(u *url.URL) (s shown, ok bool) {
 	return s, ok
 }
 
-// recordOf returns the key of the record that a request names, whose attempt and UID may be missing.
-func recordOf(s shown, query url.Values) (k history.Key, err error) {
-	k = history.Key{Kind: s.kind, Namespace: s.Namespace, Name: s.Name, UID: query.Get("uid")}
-	if text := query.Get("attempt"); text != "" {
-		attempt, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
-			return k, rpcstatus.BadField("attempt", "%q is not a number", rpcstatus.Quoted(text))
-		}
-		k.Attempt = int(attempt)
-	}
-	return k, nil
-}
-
 // checkCluster refuses a path with an invalid namespace or cluster.
 func checkCluster(cluster types.NamespacedName) error {
 	if len(validation.IsDNS1123Label(cluster.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(cluster.Name)) > 0 {
@@ -80,17 +66,19 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	s, ok := splitPath(r.URL)
-	path, toDashboard := strings.CutPrefix(s.below, "dashboard/")
-	past := s.kind != ""
+	if !ok || s.kind != "" && a.Past == nil {
+		return false
+	}
+	path, toDashboard := strings.CutPrefix(s.below, "dashboard")
 	switch {
-	case ok && toDashboard && past && a.Past != nil:
-		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, "/" + path}, func(r *http.Request) error { return a.servePast(w, r, s, path) })
-	case ok && toDashboard && !past && a.Dashboard != nil:
-		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, "/" + path}, func(r *http.Request) error {
-			return a.Dashboard(w, r, s.NamespacedName, "/"+path)
-		})
-	case ok && s.below == "dashboard:ticket" && a.Pages != nil && (!past || a.Past != nil):
+	case path == ":ticket" && a.Pages != nil:
 		a.serveTicket(w, r, s)
+	case !toDashboard || !strings.HasPrefix(path, "/"):
+		return false
+	case s.kind != "":
+		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.servePast(w, r, s, path) })
+	case a.Dashboard != nil:
+		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.Dashboard(w, r, s.NamespacedName, path) })
 	default:
 		return false
 	}
@@ -98,11 +86,11 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (a *API) servePast(w http.ResponseWriter, r *http.Request, s shown, path string) error {
-	k, err := recordOf(s, r.URL.Query())
+	k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
 	if err != nil {
 		return err
 	}
-	return a.Past.Serve(w, r, k, "/"+path)
+	return a.Past.Serve(w, r, k, path)
 }
 
 // dashboardRequest is a request to path, which is escaped, of a cluster's dashboard.

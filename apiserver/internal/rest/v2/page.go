@@ -34,7 +34,7 @@ func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, s shown) {
 	}
 	if s.kind != "" {
 		route, issue = pastTicketRoute, func(ctx context.Context, authorization string) (string, string, time.Time, error) {
-			k, err := recordOf(s, r.URL.Query())
+			k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
 			if err != nil {
 				return "", "", time.Time{}, err
 			}
