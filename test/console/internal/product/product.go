@@ -3,6 +3,7 @@ package product
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
