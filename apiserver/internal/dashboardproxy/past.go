@@ -139,5 +139,9 @@ func (p *Past) Checked(ctx context.Context, k history.Key) (history.Key, error) 
 	if err != nil {
 		return k, err
 	}
+	if !s.HasDashboard {
+		return k, rpcstatus.Precondition("NO_DASHBOARD", "the record of %s %s has nothing of Ray's dashboard: %s", s.Kind, s.Name,
+			cmp.Or(strings.Join(s.Lost, "; "), "it was away, or not asked"))
+	}
 	return s.Key, nil
 }

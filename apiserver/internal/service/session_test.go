@@ -119,6 +119,10 @@ func TestPastPages(t *testing.T) {
 		t.Errorf("ticket without the right: %d", code)
 	}
 	w.change(func() { w.denied = map[string]bool{} })
+	w.remember(t, "RayJob", "default", "other", 1, "FAILED")
+	if code, _, body, _ := w.send(t, "POST", "history/RayJob/other/dashboard:ticket", ""); code != 400 || !strings.Contains(body, "NO_DASHBOARD") {
+		t.Errorf("ticket for a record without a dashboard: %d %s", code, body)
+	}
 	w.pages.Past.Files = nil
 	if code, _, _ := ticket(); code != 400 {
 		t.Errorf("ticket without pages: %d", code)
