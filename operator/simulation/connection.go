@@ -103,6 +103,11 @@ func (c *connection) Activity(ctx context.Context) (a dashboard.Activity, err er
 	return a, err
 }
 
+// Answer implements dashboard.Client. The simulated dashboards have no pages.
+func (c *connection) Answer(context.Context, string, int64) (json.RawMessage, error) {
+	return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrNotFound, Code: 404}
+}
+
 // ListJobs implements dashboard.Client.
 func (c *connection) ListJobs(ctx context.Context) (jobs []dashboard.Job, err error) {
 	err = c.call(ctx, "ListJobs", false, func(h *ray) (err error) {

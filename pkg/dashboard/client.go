@@ -38,6 +38,10 @@ type Client interface {
 	// Activity returns whether the cluster is in use. An error means that this is not known.
 	Activity(ctx context.Context) (Activity, error)
 
+	// Answer returns the JSON with which the dashboard answers a page of its own. target is a path without the first slash, with its query.
+	// ErrTooLarge means that it has more than limit bytes, or too many values.
+	Answer(ctx context.Context, target string, limit int64) (json.RawMessage, error)
+
 	// ServeDetails returns the state of Ray Serve, with the applications that were deployed by DeployServe or the like and not
 	// from within Ray. Serve that does not run has none.
 	ServeDetails(ctx context.Context) (*ServeDetails, error)

@@ -35,7 +35,7 @@ type Config struct {
 	// Token is the token of a cluster with token authentication; empty means none.
 	Token Token
 
-	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob and ServeDetails, and the time until TailJobLogs begins. 0 means 5 seconds.
+	// ReadTimeout limits Version, ListJobs, GetJob, DeleteJob, Answer and ServeDetails, and the time until TailJobLogs begins. 0 means 5 seconds.
 	ReadTimeout time.Duration
 	// SubmitTimeout limits SubmitJob and StopJob, for which Ray itself may take 10 seconds to find an agent. 0 means 20
 	// seconds.

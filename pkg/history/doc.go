@@ -1,15 +1,16 @@
 // Package history keeps what is worth knowing about Ray objects after they have ended: the object with its status and conditions,
-// its events and Pods, the details of its Ray job, and the log of the driver. The operator writes, the gateway reads. The store is a
-// bucket of gocloud.dev/blob: a folder, S3 and compatible services, or those that package drivers links besides.
+// its events and Pods, the details of its Ray job, the log of the driver, and what Ray's dashboard showed. The operator writes, the gateway
+// reads. The store is a bucket of gocloud.dev/blob: a folder, S3 and compatible services, or those that package drivers links besides.
 //
 // # Layout
 //
 // A record describes one attempt of a RayJob, or a deleted RayCluster or RayService. It has these objects in the bucket:
 //
-//	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/log          the log of the driver, plain bytes
-//	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/record.json  all else
-//	index/NAMESPACE/TIME_KIND_SIZE_ATTEMPT-STARTED_CREATED-UID_NAME      the summary of the record, as JSON
-//	usage/NAMESPACE/MONTH/UID_QUEUE_OWNER_CPU_GPU_TPU_MEMORY             empty: the key has all that is summed
+//	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/log             the log of the driver, plain bytes
+//	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/dashboard.json  answers of Ray's dashboard, by target
+//	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/record.json     all else
+//	index/NAMESPACE/TIME_KIND_SIZE_ATTEMPT-STARTED_CREATED-UID_NAME         the summary of the record, as JSON
+//	usage/NAMESPACE/MONTH/UID_QUEUE_OWNER_CPU_GPU_TPU_MEMORY                empty: the key has all that is summed
 //
 // Only RayClusters have the last one, for each month in which their Pods ran: a RayJob and a RayService share the Pods with their
 // RayClusters, so that their usage is not added. Sums of a month need only a listing.

@@ -43,6 +43,8 @@ type Summary struct {
 	// HasLog means that the record has a log, of LogBytes bytes.
 	HasLog   bool  `json:"hasLog,omitempty"`
 	LogBytes int64 `json:"logBytes,omitempty"`
+	// HasDashboard means that the record has answers of the dashboard.
+	HasDashboard bool `json:"hasDashboard,omitempty"`
 	// Lost describes what the record lacks, one sentence each.
 	Lost []string `json:"lost,omitempty"`
 }
@@ -60,6 +62,8 @@ type Record struct {
 	Pods []json.RawMessage `json:"pods,omitempty"`
 	// RayJob is the record that Ray had of the job.
 	RayJob json.RawMessage `json:"rayJob,omitempty"`
+	// Answers are kept apart: Get does not return them.
+	Answers Answers `json:"-"`
 }
 
 // lose notes something that is missing.
@@ -69,7 +73,7 @@ func (s *Summary) lose(what string) { s.Lost = append(s.Lost, what) }
 type Limits struct {
 	// Log is the largest size of a log in bytes. 0 means 256 MiB.
 	Log int64
-	// Record is the largest size of a record without the log in bytes. 0 means 4 MiB.
+	// Record is the largest size of a record without log and answers in bytes. 0 means 4 MiB.
 	Record int64
 	// Wait is how long a request waits for the store; see NewBucket. 0 means 30 seconds.
 	Wait time.Duration

@@ -54,7 +54,7 @@ const (
 	logName    = "log"
 )
 
-// Put writes a record with its log, and reports whether it was new. A nil log means that there is none. If the log ends with an
+// Put writes a record with its log and answers, and reports whether it was new. A nil log means that there is none. If the log ends with an
 // error, the record has the part before the error, and Lost says so. It changes the fields of r that describe the log and what is
 // lost. The record is complete when Put returns without an error, and does not exist otherwise.
 func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool, err error) {
@@ -69,6 +69,10 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 			return false, err
 		}
 	}
+	answers, err := s.putAnswers(ctx, r)
+	if err != nil {
+		return false, err
+	}
 	text, err := s.limits.fit(r)
 	if err != nil {
 		return false, fmt.Errorf("encoding a record: %w", err)
@@ -77,7 +81,7 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 	if err != nil {
 		return false, fmt.Errorf("encoding a summary: %w", err)
 	}
-	size := r.LogBytes + int64(len(text)) + int64(len(summary))
+	size := r.LogBytes + answers + int64(len(text)) + int64(len(summary))
 	if err := s.write(ctx, r.entry(size).key(), summary); err != nil {
 		return false, failed("writing the index", err)
 	}
@@ -93,11 +97,15 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 
 // write writes an object that does not exist yet, or the same one again.
 func (s *Store) write(ctx context.Context, key string, text []byte) error {
-	err := s.bucket.WriteAll(ctx, key, text, &blob.WriterOptions{ContentType: "application/json", IfNotExist: true, MaxConcurrency: 1})
+	err := s.bucket.WriteAll(ctx, key, text, jsonOnce(true))
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition && !strings.HasPrefix(key, objects) {
 		return nil
 	}
 	return err
+}
+
+func jsonOnce(once bool) *blob.WriterOptions {
+	return &blob.WriterOptions{ContentType: "application/json", IfNotExist: once, MaxConcurrency: 1}
 }
 
 // failed wraps an error of the bucket; nil for nil.

@@ -26,7 +26,9 @@ func TestSweep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, history.Limits{}, func(t *testing.T, s *history.Store) {
 				for i := range 4 {
-					put(t, s, job(fmt.Sprintf("job-%d", i), 1, i), strings.NewReader(strings.Repeat("x", 800)))
+					r := job(fmt.Sprintf("job-%d", i), 1, i)
+					r.Answers = history.Answers{"a": {Missing: "b"}}
+					put(t, s, r, strings.NewReader(strings.Repeat("x", 800)))
 				}
 				swept, err := s.Sweep(t.Context(), "team-a", begin.Add(3*time.Minute+time.Second), tc.retention)
 				if err != nil || swept.Kept != len(tc.want) || swept.Deleted != 4-len(tc.want) {
@@ -47,6 +49,11 @@ func TestSweep(t *testing.T) {
 					if _, err := s.Log(t.Context(), job("job-0", 1, 0).Key, 0); !errors.Is(err, history.ErrNotFound) {
 						t.Errorf("log of a deleted record: %v", err)
 					}
+					if _, err := s.Answers(t.Context(), job("job-0", 1, 0).Key); !errors.Is(err, history.ErrNotFound) {
+						t.Errorf("answers of a deleted record: %v", err)
+					}
+				} else if a, err := s.Answers(t.Context(), job("job-0", 1, 0).Key); err != nil || a["a"].Missing != "b" {
+					t.Errorf("answers %v, %v", a, err)
 				}
 			})
 		})

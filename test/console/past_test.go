@@ -65,6 +65,10 @@ func TestPast(t *testing.T) {
 	u.click("link", "train")
 	u.sees("attempt 1", "FAILED", "EntrypointFailed", "The Learning Rate", "there is no such object any more", "Conditions", "Attempts", "SUCCEEDED")
 	u.looks("record")
+	u.click("button", "Dashboard")
+	if tab, err := u.page.CloseTabAt(stage.URL + "/dashboards/"); err != nil || tab.HasOpener {
+		t.Errorf("the tab of the dashboard: %+v, %v", tab, err)
+	}
 	u.click("link", "Logs")
 	u.sees("The Learning Rate is too high", "Ended")
 	u.fill("searchbox", "Find in the log", "learning rate")

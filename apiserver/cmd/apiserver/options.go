@@ -61,7 +61,9 @@ type Options struct {
 	ProfileNamespace string
 	// HistoryStore is the URL of the history of ended objects; empty means none.
 	HistoryStore string
-	Packages     PackageOptions
+	// DashboardPages is the folder of Ray's own pages; empty means none.
+	DashboardPages string
+	Packages       PackageOptions
 	// EnableConsole serves the web console.
 	EnableConsole bool
 	// UseKubernetesProxy reaches the dashboards of clusters through the API server.
@@ -131,6 +133,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.MemoryLimit, "memory-limit", o.MemoryLimit, "Memory that the process may take, as in 512Mi; it bounds what is held for callers and what is kept of objects. Empty means GOMEMLIMIT, else the limit of the container.")
 	fs.StringVar(&o.HistoryStore, "history-store", o.HistoryStore, "Store of the history that the operator writes, with the same URL: logs of jobs are served from it after their clusters are gone. Unset: off.")
 	fs.StringVar(&o.ProfileNamespace, "profile-namespace", o.ProfileNamespace, "Namespace with the profiles for all namespaces: ConfigMaps that a caller may use with the right to get them. They come before profiles of the same name in the caller's namespace. Unset: each namespace has only its own.")
+	fs.StringVar(&o.DashboardPages, "dashboard-pages", o.DashboardPages, "Folder with the pages of Ray's dashboard, a copy of ray/dashboard/client/build of Ray's wheel: browsers see past sessions of --history-store in them. Unset: off.")
 	fs.BoolVar(&o.EnableConsole, "enable-console", o.EnableConsole, "Serve the web console at /ui/ of the REST address. People log in with a Kubernetes token, or are who --authentication says.")
 	fs.BoolVar(&o.UseKubernetesProxy, "use-kubernetes-proxy", o.UseKubernetesProxy, "Reach the dashboards of Ray clusters through the Service proxy of the API server, with the caller's credentials, for a gateway outside of the Kubernetes cluster.")
 	fs.StringVar(&o.DeviceRegistry, "device-registry", o.DeviceRegistry, "File with families of shared accelerators, or \"shipped\" for those that come with the operator: diagnoses say which Pods device admission refuses. Give it what the operator has. The file is read again when it changes. Unset: off.")
@@ -237,6 +240,7 @@ func (o *Options) Validate() error {
 	o.validateAuthentication(check)
 	o.validateV1(check)
 	o.Packages.validate(o.HistoryStore, check)
+	check(o.DashboardPages != "" && o.HistoryStore == "", "--dashboard-pages needs --history-store")
 	errs = append(errs, o.Telemetry.Validate())
 	for _, ns := range o.Namespaces {
 		problems := apivalidation.IsDNS1123Label(ns)

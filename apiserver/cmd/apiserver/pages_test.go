@@ -126,7 +126,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, _, _, _ := expired.Issue(types.NamespacedName{Namespace: "default", Name: "open"}, dashboardproxy.Holder{Authorization: "Bearer " + tokens["submitter"]})
+	foreign, _, _, _ := expired.Issue(types.NamespacedName{Namespace: "default", Name: "open"}, nil, dashboardproxy.Holder{Authorization: "Bearer " + tokens["submitter"]})
 	if code, body := send("GET", "/dashboards/"+foreign+"/", ""); code != 401 || !strings.Contains(body, "TICKET_EXPIRED") {
 		t.Errorf("a ticket of another key: %d %s", code, body)
 	}

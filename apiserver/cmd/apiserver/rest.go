@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
+	"os"
 
 	"k8s.io/component-base/version"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	restv2 "github.com/raygate/raygate/apiserver/internal/rest/v2"
+	"github.com/raygate/raygate/apiserver/internal/service"
 	"github.com/raygate/raygate/proto/gen/openapi"
 )
 
@@ -27,6 +30,21 @@ func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*dashboardproxy.Pag
 	return pages, err
 }
 
+// newPast returns the way to the dashboards of past sessions; nil without a history.
+func newPast(o *Options, r service.Resources, dashboards *dashboardproxy.Proxy) (*dashboardproxy.Past, error) {
+	if o.DashboardPages == "" {
+		return service.NewPast(r, dashboards, nil), nil
+	}
+	folder, err := os.OpenRoot(o.DashboardPages) // no file leads out of it
+	if err != nil {
+		return nil, fmt.Errorf("opening --dashboard-pages: %w", err)
+	}
+	if _, err := folder.Stat("index.html"); err != nil {
+		return nil, fmt.Errorf("opening --dashboard-pages: %w", err)
+	}
+	return service.NewPast(r, dashboards, folder.FS()), nil
+}
+
 // addREST makes the HTTP server: the APIs, pages of dashboards and the console.
 func (a *app) addREST() error {
 	o := a.opts
@@ -34,12 +52,15 @@ func (a *app) addREST() error {
 	if err != nil {
 		return err
 	}
-	api, err := restv2.New(restv2.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Tunnel: a.dashboards.Tunnel, Pages: pages})
+	api, err := restv2.New(restv2.Options{
+		Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Tunnel: a.dashboards.Tunnel, Past: a.past, Pages: pages,
+	})
 	if err != nil {
 		return err
 	}
 	apis := append([]rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}, a.v1.rest...)
 	if pages != nil {
+		pages.Past = a.past
 		apis = append(apis, rest.API{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(api.ServePages), WriteError: api.WriteError, AnyOrigin: true})
 	}
 	if a.packages != nil {
@@ -56,7 +77,7 @@ func (a *app) addREST() error {
 		}
 		if a.console, err = console.New(console.Options{
 			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, FlowControl: a.flow, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
-			Namespaces: o.Namespaces, Version: version.Get().GitVersion, History: o.HistoryStore != "",
+			Namespaces: o.Namespaces, Version: version.Get().GitVersion, History: o.HistoryStore != "", PastDashboards: o.DashboardPages != "" && pages != nil,
 		}); err != nil {
 			return err
 		}

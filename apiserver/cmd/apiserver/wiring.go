@@ -56,7 +56,8 @@ type app struct {
 	stores     []stores             // in the order of kinds
 	resources  []*resource.Resource // in the order of kinds
 	dashboards *dashboardproxy.Proxy
-	packages   *packages.Store // nil if it is off
+	past       *dashboardproxy.Past // nil without a history
+	packages   *packages.Store      // nil if it is off
 
 	flow *flowcontrol.Controller
 	grpc *grpc.Server
@@ -163,6 +164,9 @@ func (a *app) addServices() (err error) {
 		return err
 	}
 	r.Packages = a.packages
+	if a.past, err = newPast(o, r, a.dashboards); err != nil {
+		return err
+	}
 	for _, server := range a.servers {
 		service.RegisterAll(server, r, a.dashboards, a.tokens)
 	}

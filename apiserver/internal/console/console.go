@@ -43,6 +43,8 @@ type Options struct {
 	Version string
 	// History means that the gateway has a history store.
 	History bool
+	// PastDashboards means that the gateway has Ray's pages for past sessions.
+	PastDashboards bool
 }
 
 // Console serves everything below Prefix.

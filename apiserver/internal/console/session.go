@@ -38,6 +38,8 @@ type session struct {
 	Version string `json:"version,omitempty"`
 	// History means that pages about ended objects have something to show.
 	History bool `json:"history,omitempty"`
+	// PastDashboards means that past sessions open in Ray's pages.
+	PastDashboards bool `json:"pastDashboards,omitempty"`
 	// Providers are the identity providers to log in with.
 	Providers []login.Choice `json:"providers,omitempty"`
 	// LogoutURL is where the browser ends its session at the provider, after a logout here.
@@ -157,7 +159,7 @@ func (c *Console) identify(r *http.Request) (session, error) {
 	}
 	visit.Leave()
 	caller := authn.CallerFrom(ctx)
-	return session{Authenticated: true, Login: c.Login, User: caller.Name(), Groups: caller.Groups(), Version: c.Version, History: c.History}, nil
+	return session{Authenticated: true, Login: c.Login, User: caller.Name(), Groups: caller.Groups(), Version: c.Version, History: c.History, PastDashboards: c.PastDashboards}, nil
 }
 
 // enter makes a session of a token that Kubernetes accepts.

@@ -45,16 +45,26 @@ func shimOf(proof, base string) string {
 
 const doctype = "<!doctype html>"
 
-// ServePage is Serve for a browser that shows the dashboard as its own page. It only reads: users of the cluster control the scripts of the
-// page, and its viewer has not requested their actions.
-func (p *Proxy) ServePage(w http.ResponseWriter, r *http.Request, page Page) error {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		return rpcstatus.MethodNotAllowed("pages of dashboards only read; submit jobs by the API")
+// ServePage is Serve for a browser that shows the dashboard as its own page, of a cluster or of a past session. It only reads: users of the
+// cluster control the scripts of the page, and its viewer has not requested their actions.
+func (p *Pages) ServePage(w http.ResponseWriter, r *http.Request, page Page) error {
+	if err := onlyReads(w, r); err != nil {
+		return err
 	}
 	w.Header().Set("Access-Control-Allow-Origin", "null") // the page's own
 	w.Header().Set("Referrer-Policy", "no-referrer")      // other sites learn no paths of this gateway
+	if page.Past != nil {
+		return p.Past.ServePage(w, r, page)
+	}
 	return p.serve(w, r, page.Cluster, page.Path, &page)
+}
+
+func onlyReads(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	return rpcstatus.MethodNotAllowed("pages of dashboards only read; submit jobs by the API")
 }
 
 // IsFile reports whether a path is a static file of Ray's pages, which Ray serves without a token. A browser requests these files without a proof: a
@@ -90,23 +100,27 @@ func (p *Page) confine(resp *http.Response) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("reading a page: %w", err)
 	}
-	begin = begin[:n]
-	script := shimOf(p.Proof, p.Base)
-	added := []byte(script + string(begin))
-	if bytes.EqualFold(begin, []byte(doctype)) { // before which a script would change how the page is laid out
-		added = []byte(doctype + script)
-	}
+	added := p.withScript(begin[:n])
 	resp.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(added), resp.Body), resp.Body}
 	if resp.ContentLength >= 0 {
-		resp.ContentLength += int64(len(script))
+		resp.ContentLength += int64(len(added) - n)
 	}
 	h.Del("Content-Length")
 	h.Del("Etag")
 	h.Del("Last-Modified")
 	return nil
+}
+
+// withScript returns the beginning of a page with the gateway's script.
+func (p *Page) withScript(begin []byte) []byte {
+	script := shimOf(p.Proof, p.Base)
+	if bytes.EqualFold(begin, []byte(doctype)) { // before which a script would change how the page is laid out
+		return []byte(doctype + script)
+	}
+	return []byte(script + string(begin))
 }
 
 // MayOpenPages returns the reason why the context's caller may not open the pages of a cluster's dashboard.

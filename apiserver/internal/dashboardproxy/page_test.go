@@ -37,11 +37,11 @@ func TestTickets(t *testing.T) {
 		return tickets
 	}
 	one, two := made(key), made(key)
-	handle, proof, expires, err := one.Issue(demo, Holder{Authorization: "Bearer alice"})
+	handle, proof, expires, err := one.Issue(demo, nil, Holder{Authorization: "Bearer alice"})
 	if err != nil || !expires.Equal(now.Now().Add(time.Hour)) || strings.Contains(handle+proof, "alice") {
 		t.Fatalf("%q %q until %v, %v", handle, proof, expires, err)
 	}
-	long, _, _, err := one.Issue(demo, Holder{Authorization: "Bearer " + strings.Repeat("x", 6000)})
+	long, _, _, err := one.Issue(demo, nil, Holder{Authorization: "Bearer " + strings.Repeat("x", 6000)})
 	if err != nil || len(long) != len(handle) {
 		t.Errorf("a handle grows with the token, %v", err)
 	}
@@ -76,7 +76,7 @@ func TestTickets(t *testing.T) {
 	refused("exchanged", two, proof, handle)
 	refused("of another key", made([]byte(strings.Repeat("x", 32))), handle, proof)
 	refused("of a key of its own", made(nil), handle, proof)
-	again, other, _, err := one.Issue(demo, Holder{Authorization: "Bearer alice"})
+	again, other, _, err := one.Issue(demo, nil, Holder{Authorization: "Bearer alice"})
 	if _, refusal := two.Prove(h, other); again == handle || err != nil || refusal == nil {
 		t.Errorf("the proof of another page of the same cluster: %v", refusal)
 	}
@@ -99,7 +99,7 @@ func TestTicketsOfAnOlderKey(t *testing.T) {
 		return tickets
 	}
 	opens := func(by, tickets *Tickets) bool {
-		handle, proof, _, err := by.Issue(demo, Holder{Authorization: "Bearer alice"})
+		handle, proof, _, err := by.Issue(demo, nil, Holder{Authorization: "Bearer alice"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,11 +154,11 @@ func pages(t *testing.T, w *world, more http.Handler) *httptest.Server {
 		w.mu.Lock()
 		w.proofs = append(w.proofs, path+" "+r.Header.Get(ProofHeader))
 		w.mu.Unlock()
-		page := Page{Cluster: demo, Base: "/dashboards/x/", Path: path, Proof: "PROOF"}
+		page := Page{Handle: Handle{Cluster: demo}, Base: "/dashboards/x/", Path: path, Proof: "PROOF"}
 		if w.unproven {
 			page.Proof = ""
 		}
-		if err := w.proxy.ServePage(rw, r.WithContext(authn.WithCaller(r.Context(), alice)), page); err != nil {
+		if err := (&Pages{Proxy: w.proxy}).ServePage(rw, r.WithContext(authn.WithCaller(r.Context(), alice)), page); err != nil {
 			st, _ := rpcstatus.NewTable().Status(err, "")
 			http.Error(rw, st.Code().String(), http.StatusTeapot)
 		}

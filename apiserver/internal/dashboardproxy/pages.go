@@ -10,6 +10,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/history"
 )
 
 // maxPages is the number of pages whose callers a gateway with the Service proxy keeps.
@@ -27,6 +28,8 @@ type Pages struct {
 	NeedToken bool
 	// Logins knows which sessions have ended. Nil means that there are none.
 	Logins *login.Login
+	// Past has the dashboards of past sessions; nil for none.
+	Past *Past
 
 	tickets *Tickets
 	// holders are the callers of pages by their id, where files of pages need credentials: a browser sends none with them.
@@ -41,7 +44,7 @@ func NewPages(p *Proxy, keys [][]byte) (*Pages, error) {
 
 // Page is a request for a page of a dashboard, or for a part of it.
 type Page struct {
-	Cluster types.NamespacedName
+	Handle
 	// Base is the path of the pages of this dashboard on the gateway, with a trailing slash, and Path the path below it, with a leading
 	// slash.
 	Base, Path string
@@ -50,8 +53,7 @@ type Page struct {
 	Proof string
 	// Holder is the caller. Anyone is set for a file that is the same for everybody: it needs no caller.
 	Holder
-	Anyone  bool
-	Expires time.Time
+	Anyone bool
 
 	logins *login.Login
 }
@@ -61,10 +63,22 @@ func (p *Pages) Issue(ctx context.Context, cluster types.NamespacedName, authori
 	if err := p.MayOpenPages(ctx, cluster); err != nil {
 		return "", "", time.Time{}, err
 	}
+	return p.issue(ctx, cluster, nil, authorization)
+}
+
+// IssuePast is Issue for the past session of a record.
+func (p *Pages) IssuePast(ctx context.Context, k history.Key, authorization string) (handle, proof string, expires time.Time, err error) {
+	if k, err = p.Past.Checked(ctx, k); err != nil {
+		return "", "", time.Time{}, err
+	}
+	return p.issue(ctx, types.NamespacedName{Namespace: k.Namespace, Name: k.Name}, &k, authorization)
+}
+
+func (p *Pages) issue(ctx context.Context, of types.NamespacedName, past *history.Key, authorization string) (handle, proof string, expires time.Time, err error) {
 	if p.NeedToken && authorization == "" {
 		return "", "", time.Time{}, errNoTicket
 	}
-	return p.tickets.Issue(cluster, Holder{authorization, login.MarkFrom(ctx)})
+	return p.tickets.Issue(of, past, Holder{authorization, login.MarkFrom(ctx)})
 }
 
 // Open returns the page at path below a handle. base is the path of the handle. proof is empty if the request has none.
@@ -73,9 +87,12 @@ func (p *Pages) Open(handle, proof, base, path string) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	page := Page{Cluster: h.Cluster, Base: base, Path: path, Proof: proof, Expires: h.Expires, logins: p.Logins}
+	if h.Past != nil && p.Past == nil { // of a gateway with other flags
+		return Page{}, errTicket
+	}
+	page := Page{Handle: h, Base: base, Path: path, Proof: proof, logins: p.Logins}
 	if proof == "" && IsFile(path) {
-		if page.Anyone = p.ServesFiles(); page.Anyone {
+		if page.Anyone = h.Past != nil || p.ServesFiles(); page.Anyone {
 			return page, nil
 		}
 		if known, ok := p.holders.Get(h.ID); ok {

@@ -27,6 +27,8 @@ var verbs = map[string]string{
 	http.MethodGet: "get", http.MethodHead: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
 }
 
+var errBadPath = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path of the dashboard cannot be read, or leads out of it"}
+
 // Serve passes a request to path of a cluster's dashboard and streams its answer back, of any type, including WebSockets. path is escaped
 // and begins with a slash. An error means that nothing has been answered. The caller is the context's.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, key types.NamespacedName, path string) error {
@@ -41,7 +43,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	}
 	plain, err := url.PathUnescape(path)
 	if err != nil || slices.ContainsFunc(strings.Split(plain, "/"), func(s string) bool { return s == "." || s == ".." }) {
-		return &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BAD_PATH", Message: "the path of the dashboard cannot be read, or leads out of it"}
+		return errBadPath
 	}
 	d, err := p.opened(r.Context(), key, verb, page)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/login"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/seal"
+	"github.com/raygate/raygate/pkg/history"
 )
 
 // ticketLife is how long a page may be used before it must be opened again.
@@ -39,7 +40,10 @@ func NewTickets(shared [][]byte, c clock.PassiveClock) (*Tickets, error) {
 
 // Handle is the part of a page's path that identifies the dashboard.
 type Handle struct {
+	// Cluster is that of the dashboard or, with Past, the object of the record.
 	Cluster types.NamespacedName
+	// Past is the record of a past session; nil for a cluster that exists.
+	Past *history.Key
 	// ID is random, and the same in the proof.
 	ID      string
 	Expires time.Time
@@ -57,19 +61,20 @@ type Holder struct {
 type sealed struct {
 	Holder
 
-	Namespace string `json:"n,omitempty"`
-	Cluster   string `json:"c,omitempty"`
-	ID        string `json:"i"`
-	Expires   int64  `json:"e"` // seconds since 1970
+	Namespace string       `json:"n,omitempty"`
+	Cluster   string       `json:"c,omitempty"`
+	Past      *history.Key `json:"p,omitempty"`
+	ID        string       `json:"i"`
+	Expires   int64        `json:"e"` // seconds since 1970
 }
 
 // The purpose of a text is authenticated with it.
 const forPath, forProof = "path", "proof"
 
-// Issue returns handle and proof for the pages of a cluster's dashboard.
-func (t *Tickets) Issue(cluster types.NamespacedName, to Holder) (handle, proof string, expires time.Time, err error) {
+// Issue returns handle and proof for the pages of a cluster's dashboard or, unless past is nil, of the object's past session.
+func (t *Tickets) Issue(of types.NamespacedName, past *history.Key, to Holder) (handle, proof string, expires time.Time, err error) {
 	expires, id := t.clock.Now().Add(ticketLife).Truncate(time.Second), rand.Text()
-	if handle, err = t.box.Seal(sealed{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: id, Expires: expires.Unix()}, forPath); err != nil {
+	if handle, err = t.box.Seal(sealed{Namespace: of.Namespace, Cluster: of.Name, Past: past, ID: id, Expires: expires.Unix()}, forPath); err != nil {
 		return "", "", time.Time{}, err
 	}
 	proof, err = t.box.Seal(sealed{ID: id, Holder: to, Expires: expires.Unix()}, forProof)
@@ -79,7 +84,7 @@ func (t *Tickets) Issue(cluster types.NamespacedName, to Holder) (handle, proof 
 // Open returns the content of a handle, or an rpcstatus.Error for an invalid or expired one.
 func (t *Tickets) Open(handle string) (Handle, error) {
 	s, err := t.open(handle, forPath)
-	return Handle{types.NamespacedName{Namespace: s.Namespace, Name: s.Cluster}, s.ID, time.Unix(s.Expires, 0)}, err
+	return Handle{types.NamespacedName{Namespace: s.Namespace, Name: s.Cluster}, s.Past, s.ID, time.Unix(s.Expires, 0)}, err
 }
 
 // Prove returns the Holder in the proof for a handle.

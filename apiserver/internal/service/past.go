@@ -30,6 +30,8 @@ type History interface {
 	Sums(ctx context.Context, namespace, month string, by history.Grouping) ([]history.Sum, error)
 	// Log returns the log of a record from an offset on.
 	Log(ctx context.Context, k history.Key, offset int64) (io.ReadCloser, error)
+	// Answers returns the answers of the dashboard in a record.
+	Answers(ctx context.Context, k history.Key) (history.Answers, error)
 }
 
 // keyOfRun reads the key of a record from a request. Its attempt may be 0 and its UID empty, for any.

@@ -74,13 +74,18 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	}
 	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens, jobs: jobs, packages: r.Packages})
 	raygatev2.RegisterProfileServiceServer(server, &profileServer{reader: r.Profiles})
-	ended := &historyServer{past: records, kinds: []*resource.Resource{jobs, clusters, services}, proxy: dashboards, tokens: tokens, clock: clock.RealClock{}}
+	ended := historyOf(r, dashboards, tokens)
 	raygatev2.RegisterHistoryServiceServer(server, ended)
 	for _, kind := range []*resource.Resource{jobs, clusters} { // the record of a RayService has none of its clusters
 		kind.Past = func(ctx context.Context, req proto.Message, item *store.Item) (*resource.Record, error) {
 			return ended.recordFor(ctx, kind, req, item)
 		}
 	}
+}
+
+func historyOf(r Resources, dashboards *dashboardproxy.Proxy, tokens store.Tokens) *historyServer {
+	kinds := []*resource.Resource{r.Kinds[1], r.Kinds[0], r.Kinds[2]} // RayJobs, RayClusters, RayServices
+	return &historyServer{past: past{store: r.History}, kinds: kinds, proxy: dashboards, tokens: tokens, clock: clock.RealClock{}}
 }
 
 // method is a standard method. resp is its response; for a stream it only has the type of the messages.

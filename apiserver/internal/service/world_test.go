@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"gocloud.dev/blob/memblob"
@@ -58,6 +59,7 @@ type world struct {
 	submissions raygatev2.SubmissionServiceClient
 	history     raygatev2.HistoryServiceClient
 	past        *history.Store
+	pages       *dashboardproxy.Pages
 
 	mu       sync.Mutex
 	objects  map[string]any    // kind/name -> object
@@ -104,8 +106,9 @@ func newWorld(t *testing.T) *world {
 	entry, channel := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
 	tokens := store.NewTokens(nil, nil)
+	var resources service.Resources
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
-		resources := service.Resources{History: w.past, Profiles: profiles}
+		resources = service.Resources{History: w.past, Profiles: profiles}
 		for _, kind := range service.Kinds {
 			resources.Kinds = append(resources.Kinds, resource.New(kind, options(kind)))
 		}
@@ -114,11 +117,18 @@ func newWorld(t *testing.T) *world {
 	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
 	w.services, w.history = raygatev2.NewServeServiceClient(conn), raygatev2.NewHistoryServiceClient(conn)
-	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, FlowControl: entry})
+	if w.pages, err = dashboardproxy.NewPages(proxy, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.pages.Past = service.NewPast(resources, proxy, fstest.MapFS{"index.html": {Data: []byte("<!doctype html><p>")}, "static/a.js": {Data: []byte("1")}})
+	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Past: w.pages.Past, Pages: w.pages, FlowControl: entry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.http = httptest.NewServer(rest.New(rest.Options{APIs: []rest.API{{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError}}}))
+	w.http = httptest.NewServer(rest.New(rest.Options{APIs: []rest.API{
+		{Prefix: restv2.Prefix, Handler: api, WriteError: api.WriteError},
+		{Prefix: restv2.PagePrefix, Handler: http.HandlerFunc(api.ServePages), WriteError: api.WriteError, AnyOrigin: true},
+	}}))
 	t.Cleanup(w.http.Close)
 	rc := raytest.RayCluster("default/demo")
 	rc.Status.State, rc.Status.Head.ServiceName, rc.Status.ObservedGeneration = rayv1.ClusterStateReady, "demo-head-svc", rc.Generation
@@ -291,10 +301,13 @@ func (o objects) Age() time.Duration { return 0 }
 
 const base = "/apis/v2/namespaces/default/"
 
-// send sends a request by REST and returns the status, the header and all of the body; err says that the body broke off.
+// send sends a request by REST, to a path below base or one with a slash, and returns the status, the header and all of the body; err says that the body broke off.
 func (w *world) send(t *testing.T, method, path, body string, headers ...string) (int, http.Header, string, error) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, w.http.URL+base+path, strings.NewReader(body))
+	if !strings.HasPrefix(path, "/") {
+		path = base + path
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, w.http.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/raygate/raygate/pkg/history"
 )
 
-// log returns the log of the driver as it is read from the dashboard; nil if there is none. It adds the details of the job to the
-// record. The caller must close it.
+// log returns the log of the driver as it is read from the dashboard; nil if there is none. It adds the details of the job and the answers
+// of the dashboard to the record. The caller must close it.
 func (a *Archive) log(ctx context.Context, s Subject, r *history.Record) io.ReadCloser {
 	if s.Site == nil {
 		if s.HadJob {
@@ -35,6 +35,7 @@ func (a *Archive) log(ctx context.Context, s Subject, r *history.Record) io.Read
 	if r.RayJob, err = json.Marshal(job); err != nil {
 		r.Lost = append(r.Lost, "the job details of Ray are missing: "+err.Error())
 	}
+	a.answers(ctx, s, r, job.JobID)
 	in, out := io.Pipe()
 	go func() {
 		out.CloseWithError(a.config.Dashboards.Call(ctx, *s.Site, func(c dashboard.Client) error {

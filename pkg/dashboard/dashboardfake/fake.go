@@ -33,6 +33,7 @@ type Dashboard struct {
 	hanging       bool
 	submitFailure error
 	serve         serve
+	answers       map[string]string
 }
 
 type record struct {
@@ -97,6 +98,33 @@ func (d *Dashboard) Write(id, text string) {
 // Forget drops all jobs, like a restart of a head without fault tolerance.
 func (d *Dashboard) Forget() {
 	d.change(func() { d.jobs, d.order = map[string]*record{}, nil })
+}
+
+// SetAnswers replaces what Answer returns, by target.
+func (d *Dashboard) SetAnswers(answers map[string]string) {
+	d.change(func() { d.answers = answers })
+}
+
+// Answer implements dashboard.Client. There is nothing at other targets than those of SetAnswers. An empty text makes it hang.
+func (d *Dashboard) Answer(ctx context.Context, target string, limit int64) (json.RawMessage, error) {
+	if err := d.begin(ctx, "Answer"); err != nil {
+		return nil, err
+	}
+	defer d.mu.Unlock()
+	text, ok := d.answers[target]
+	if ok && text == "" {
+		d.mu.Unlock()
+		<-ctx.Done()
+		d.mu.Lock()
+		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrUnavailable, Cause: ctx.Err()}
+	}
+	switch {
+	case !ok:
+		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrNotFound, Code: 404}
+	case int64(len(text)) > limit:
+		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrTooLarge}
+	}
+	return json.RawMessage(text), nil
 }
 
 // Fail makes every call fail with this error, until it is nil.

@@ -40,7 +40,7 @@ func services() []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// Options of New. All are required but Dashboard, Tunnel and Pages.
+// Options of New. All are required but Dashboard, Tunnel, Past and Pages.
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
@@ -52,6 +52,8 @@ type Options struct {
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 	// Tunnel connects a WebSocket to a port of the head of a cluster. Errors and nil mean the same as for Dashboard.
 	Tunnel func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, port string) error
+	// Past answers as the dashboard of a past session did. Nil means that there is no history.
+	Past *dashboardproxy.Past
 	// Pages shows dashboards to browsers. Nil means that it does not.
 	Pages *dashboardproxy.Pages
 }

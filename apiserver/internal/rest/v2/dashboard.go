@@ -12,25 +12,45 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 
+	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// Routes of requests to heads in metrics and logs.
+// Routes of requests to heads, and to what dashboards showed, in metrics and logs.
 const (
 	dashboardRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard/{path}"
 	tunnelRoute    = Prefix + "namespaces/{namespace}/clusters/{cluster}/tunnel"
+	pastRoute      = Prefix + "namespaces/{namespace}/history/{kind}/{name}/dashboard/{path}"
 )
 
-// splitClusterPath splits a path below a cluster, namespaces/NAMESPACE/clusters/CLUSTER/REST. rest is escaped.
-func splitClusterPath(u *url.URL) (cluster types.NamespacedName, rest string, ok bool) {
+// shown is what a path is below: a cluster or, with a kind, the records of an object.
+type shown struct {
+	types.NamespacedName
+	kind string
+	// below is the rest of the path, escaped.
+	below string
+}
+
+// splitPath splits a path, namespaces/NAMESPACE/clusters/CLUSTER/REST or namespaces/NAMESPACE/history/KIND/NAME/REST.
+func splitPath(u *url.URL) (s shown, ok bool) {
 	below, ok := strings.CutPrefix(u.EscapedPath(), Prefix+"namespaces/")
 	parts := strings.SplitN(below, "/", 4)
-	if !ok || len(parts) < 4 || parts[1] != "clusters" {
-		return types.NamespacedName{}, "", false
+	if !ok || len(parts) < 4 {
+		return s, false
 	}
-	return types.NamespacedName{Namespace: parts[0], Name: parts[2]}, parts[3], true
+	s.Namespace = parts[0]
+	switch parts[1] {
+	case "clusters":
+		s.Name, s.below = parts[2], parts[3]
+	case "history":
+		s.kind = parts[2]
+		s.Name, s.below, ok = strings.Cut(parts[3], "/")
+	default:
+		return s, false
+	}
+	return s, ok
 }
 
 // checkCluster refuses a path with an invalid namespace or cluster.
@@ -47,23 +67,38 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 	if !strings.Contains(r.URL.Path, "/dashboard") && !strings.HasSuffix(r.URL.Path, "/tunnel") {
 		return false
 	}
-	cluster, below, ok := splitClusterPath(r.URL)
-	path, toDashboard := strings.CutPrefix(below, "dashboard/")
+	s, ok := splitPath(r.URL)
+	if !ok || s.kind != "" && a.Past == nil {
+		return false
+	}
+	path, toDashboard := strings.CutPrefix(s.below, "dashboard")
 	switch {
-	case ok && toDashboard && a.Dashboard != nil:
-		a.passOn(w, r, dashboardRequest{dashboardRoute, cluster, "/" + path}, func(r *http.Request) error { return a.Dashboard(w, r, cluster, "/"+path) })
-	case ok && below == "tunnel" && a.Tunnel != nil:
+	case s.kind == "" && s.below == "tunnel" && a.Tunnel != nil:
 		port := r.URL.Query().Get("port")
-		a.passOn(w, r, dashboardRequest{tunnelRoute, cluster, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Tunnel(w, r, cluster, port) })
-	case ok && below == "dashboard:ticket" && a.Pages != nil:
-		a.serveTicket(w, r, cluster)
+		a.passOn(w, r, dashboardRequest{tunnelRoute, s.NamespacedName, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Tunnel(w, r, s.NamespacedName, port) })
+	case path == ":ticket" && a.Pages != nil:
+		a.serveTicket(w, r, s)
+	case !toDashboard || !strings.HasPrefix(path, "/"):
+		return false
+	case s.kind != "":
+		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.servePast(w, r, s, path) })
+	case a.Dashboard != nil:
+		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.Dashboard(w, r, s.NamespacedName, path) })
 	default:
 		return false
 	}
 	return true
 }
 
-// dashboardRequest is a request to path, which is escaped, of a cluster's dashboard, or to a port of its head.
+func (a *API) servePast(w http.ResponseWriter, r *http.Request, s shown, path string) error {
+	k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return a.Past.Serve(w, r, k, path)
+}
+
+// dashboardRequest is a request to path, which is escaped, of a dashboard, or to a port of a head.
 type dashboardRequest struct {
 	route   string
 	cluster types.NamespacedName

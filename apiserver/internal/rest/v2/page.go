@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -21,25 +19,38 @@ const PagePrefix = "/dashboards/"
 
 // Routes in metrics, logs and traces.
 const (
-	ticketRoute = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard:ticket"
-	pageRoute   = PagePrefix + "{handle}/{path}"
+	ticketRoute     = Prefix + "namespaces/{namespace}/clusters/{cluster}/dashboard:ticket"
+	pastTicketRoute = Prefix + "namespaces/{namespace}/history/{kind}/{name}/dashboard:ticket"
+	pageRoute       = PagePrefix + "{handle}/{path}"
 )
 
 // maxFiles is how many files of pages are sent at once to browsers that send no credentials with them.
 const maxFiles = 256
 
 // serveTicket answers with the path of a dashboard's pages.
-func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName) {
-	rest.SetRoute(w, ticketRoute)
+func (a *API) serveTicket(w http.ResponseWriter, r *http.Request, s shown) {
+	route, issue := ticketRoute, func(ctx context.Context, authorization string) (string, string, time.Time, error) {
+		return a.Pages.Issue(ctx, s.NamespacedName, authorization)
+	}
+	if s.kind != "" {
+		route, issue = pastTicketRoute, func(ctx context.Context, authorization string) (string, string, time.Time, error) {
+			k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
+			if err != nil {
+				return "", "", time.Time{}, err
+			}
+			return a.Pages.IssuePast(ctx, k, authorization)
+		}
+	}
+	rest.SetRoute(w, route)
 	a.gate.Enter(w, r, false, func(ctx context.Context, _ *flowcontrol.Visit) error {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			return rpcstatus.MethodNotAllowed("use POST")
 		}
-		if err := checkCluster(cluster); err != nil {
+		if err := checkCluster(s.NamespacedName); err != nil {
 			return err
 		}
-		handle, proof, expires, err := a.Pages.Issue(ctx, cluster, r.Header.Get("Authorization"))
+		handle, proof, expires, err := issue(ctx, r.Header.Get("Authorization"))
 		if err != nil {
 			return err
 		}

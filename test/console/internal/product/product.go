@@ -3,6 +3,7 @@ package product
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,6 +71,10 @@ func Start(ctx context.Context) (_ *Product, err error) {
 		return nil, err
 	}
 	past := "--history-store=file://" + filepath.Join(p.logs, "history")
+	pages := filepath.Join(p.logs, "pages") // in place of Ray's
+	if err := errors.Join(os.Mkdir(pages, 0o755), os.WriteFile(filepath.Join(pages, "index.html"), []byte("<!doctype html><title>Ray</title>"), 0o600)); err != nil {
+		return nil, err
+	}
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	p.URL, p.Metrics = "http://"+at(3), "http://"+at(4)+"/metrics"
 	p.Operator = &programs.Program{
@@ -78,7 +83,7 @@ func Start(ctx context.Context) (_ *Product, err error) {
 	}
 	p.Gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(p.logs, "gateway.log"), Ready: p.URL + "/readyz",
-		Args: []string{"--kubeconfig", gateway, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy", past},
+		Args: []string{"--kubeconfig", gateway, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy", past, "--dashboard-pages=" + pages},
 	}
 	for _, program := range []*programs.Program{p.Operator, p.Gateway} {
 		if err := program.Start(); err != nil {

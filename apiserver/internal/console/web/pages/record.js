@@ -1,9 +1,10 @@
 // The page of a record: how an attempt of a job, or a deleted object, ended, with all that the history has of it.
-import {Badge, cls, Empty, ErrorBox, html, Spinner, Tabs, Time, Warnings, ageText, useKeys, useTitle} from '../lib/ui.js';
+import {Badge, Button, cls, Empty, ErrorBox, html, Spinner, Tabs, Time, Warnings, ageText, useKeys, useState, useTitle} from '../lib/ui.js';
 import {Code, request, urlOf} from '../lib/api.js';
 import {useFetched} from '../lib/fetched.js';
 import {recordPath, resultTone, runOf, secondsOf} from '../lib/records.js';
 import {Link, listPath, navigate, objectPath} from '../lib/router.js';
+import {openDashboard} from '../parts/actions.js';
 import {Log} from '../parts/logs.js';
 import {EventTable} from './events.js';
 import {Conditions, Diagnosis, diagnosisPath, Groups, Pairs} from './overview.js';
@@ -16,9 +17,10 @@ const tabs = [
 ];
 
 // RecordPage is /ui/namespaces/NS/KINDS/NAME/past?uid=&attempt=; without them it is the newest record of the name.
-export function RecordPage({kind, namespace, name, route}) {
+export function RecordPage({kind, namespace, name, route, session}) {
   const query = {uid: route.query.get('uid') ?? '', attempt: route.query.get('attempt') ?? ''};
-  const path = urlOf(`/apis/v2/namespaces/${encodeURIComponent(namespace)}/history/${kind.kind}/${encodeURIComponent(name)}`, query);
+  const place = `/apis/v2/namespaces/${encodeURIComponent(namespace)}/history/${kind.kind}/${encodeURIComponent(name)}`;
+  const path = urlOf(place, query);
   const {data, error, again} = useFetched((signal) => {
     let warnings = [];
     return request('GET', path, {signal, onWarnings: (all) => { warnings = all; }}).then((answer) => ({...answer, path, warnings}));
@@ -37,7 +39,8 @@ export function RecordPage({kind, namespace, name, route}) {
       ${record && html`<span role="status"><${Badge} tone=${resultTone(record)} title=${record.reason}>${record.result}<//></span>
         ${record.attempt > 0 && html`<span class="muted">attempt ${record.attempt}</span>`}<span class="muted">ended <${Time} at=${record.endTime} ago=${true} /></span>`}
       <span class="grow" />
-      <div class="actions"><${Link} class="button" to=${objectPath(kind.plural, namespace, name)}>The ${kind.one} now<//></div>
+      <div class="actions">${session.pastDashboards && record && kind.plural === 'jobs' && html`<${Dashboard} path=${place} record=${record} />`}
+        <${Link} class="button" to=${objectPath(kind.plural, namespace, name)}>The ${kind.one} now<//></div>
     </header>
     ${error && !record ? html`<${Failure} error=${error} kind=${kind} namespace=${namespace} again=${again} />` : !record ? html`<${Spinner} />` : html`
       <${Warnings} warnings=${[...record.lost ?? [], ...data.warnings]} />
@@ -46,6 +49,13 @@ export function RecordPage({kind, namespace, name, route}) {
         <${active.shows} key=${active.id + path} kind=${kind} answer=${data} path=${path} />
       </section>`}
   </main>`;
+}
+
+// Dashboard opens the past session in Ray's own pages.
+function Dashboard({path, record}) {
+  const [error, setError] = useState(null);
+  return html`<${ErrorBox} error=${error} title="The dashboard cannot be opened." />
+    <${Button} onClick=${() => openDashboard(path, runOf(record)).then(() => setError(null), setError)}>Dashboard<//>`;
 }
 
 const pastPath = (kind, namespace) => urlOf(listPath('past', namespace), {kind: kind.plural});

@@ -6,11 +6,11 @@ import {actionsOf, consequenceOf, groupsOf, isSize, sizeProblem} from './allowed
 
 const pathOf = (kind, object) => `/apis/v2/namespaces/${encodeURIComponent(object.metadata.namespace)}/${kind.plural}/${encodeURIComponent(object.metadata.name)}`;
 
-// openDashboard opens the dashboard of a cluster in a tab that knows nothing of this page: what it shows comes from the cluster.
-async function openDashboard(path) {
+// openDashboard opens the dashboard of a cluster, or of the record that query names, in a tab that knows nothing of this page: what it shows comes from the cluster.
+export async function openDashboard(path, query) {
   let ticket;
   try {
-    ticket = await request('POST', path + '/dashboard:ticket');
+    ticket = await request('POST', path + '/dashboard:ticket', {query});
   } catch (err) {
     if (err.reason === 'PATH_NOT_FOUND') {
       err.message = 'This gateway shows no dashboards: it knows callers by their connection, which a page in a sandbox does not have.';

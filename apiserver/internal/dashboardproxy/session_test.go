@@ -1,0 +1,72 @@
+package dashboardproxy
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/raygate/raygate/pkg/history"
+)
+
+// TestAnswers derives from a few answers all that Ray's pages request.
+func TestAnswers(t *testing.T) {
+	list := func(count, rows string) string {
+		return `{"data":{"result":{"num_filtered":` + count + `,"result":[` + rows + `],"total":2}},"result":true}`
+	}
+	const one, two = `{"job_id":"01","state":"FAILED"}`, `{"job_id":"02","state":"FINISHED"}`
+	s := &Session{
+		Summary: history.Summary{JobID: "a", HasLog: true},
+		Answers: history.Answers{
+			"api/jobs/":             {Body: []byte(`[{"submission_id":"a","job_id":"01","driver_node_id":"n1","driver_info":{"node_ip_address":"10.0.0.1"}},{"job_id":"02"}]`)},
+			"nodes?view=summary":    {Body: []byte(`{"data":{"summary":[{"raylet":{"nodeId":"n1"}},{"raylet":{"nodeId":"n2"}}]}}`)},
+			"logical/actors":        {Body: []byte(`{"data":{"actors":{"x":{"address":{"nodeId":"n1"}},"y":{"address":{"nodeId":"n2"}}}}}`)},
+			"api/v0/tasks?detail=1": {Body: []byte(list("2", one+","+two)), Missing: "cut"},
+			"api/v0/tasks/summarize?filter_keys=job_id&filter_predicates=%3D&filter_values=01": {Body: []byte(`1`)},
+			"api/v0/placement_groups?detail=1":                                                 {Body: []byte(`{"data":7}`)},
+			"api/serve/applications/":                                                          {Missing: "501"},
+		},
+	}
+	detail := func(text string) string {
+		return `{"data":{"detail":` + text + `},"msg":"from the history","result":true}`
+	}
+	logs := func(text string) string { return `{"data":{"result":{` + text + `}},"msg":"","result":true}` }
+	for target, want := range map[string]struct{ body, missing string }{
+		"api/jobs/":                         {body: string(s.Answers["api/jobs/"].Body)},
+		"api/jobs/02":                       {body: `{"job_id":"02"}`},
+		"api/jobs/a":                        {body: `{"submission_id":"a","job_id":"01","driver_node_id":"n1","driver_info":{"node_ip_address":"10.0.0.1"}}`},
+		"api/jobs/b":                        {missing: "none of this id"},
+		"api/jobs/a/logs":                   {},
+		"nodes?view=summary":                {body: string(s.Answers["nodes?view=summary"].Body)},
+		"nodes?view=hostnamelist":           {},
+		"nodes/n2":                          {body: detail(`{"actors":{"y":{"address":{"nodeId":"n2"}}},"raylet":{"nodeId":"n2"},"workers":[]}`)},
+		"nodes/n3":                          {missing: "none of this id"},
+		"logical/actors/x":                  {body: detail(`{"address":{"nodeId":"n1"}}`)},
+		"logical/actors/z":                  {missing: "none of this id"},
+		"api/v0/tasks?detail=1&limit=10000": {body: list("2", one+","+two), missing: "cut"},
+		"api/v0/tasks?detail=1&limit=1":     {body: list("2", one), missing: "cut"},
+		"api/v0/tasks?filter_keys=job_id&filter_predicates=%3D&filter_values=02":                                                              {body: list("1", two), missing: "cut"},
+		"api/v0/tasks?filter_keys=job_id&filter_predicates=%21%3D&filter_values=02":                                                           {body: list("1", one), missing: "cut"},
+		"api/v0/tasks?filter_keys=job_id&filter_keys=state&filter_predicates=%3D&filter_predicates=%3D&filter_values=02&filter_values=failed": {body: list("0", ""), missing: "cut"},
+		"api/v0/tasks?filter_keys=job_id":                                                  {body: list("0", ""), missing: "cut"},
+		"api/v0/tasks/summarize?filter_values=01&filter_keys=job_id&filter_predicates=%3D": {body: `1`},
+		"api/v0/tasks/summarize?filter_values=02&filter_keys=job_id&filter_predicates=%3D": {},
+		"api/v0/placement_groups?limit=1":                                                  {missing: "json"},
+		"api/serve/applications/":                                                          {missing: "501"},
+		"api/v0/logs?node_id=n1":                                                           {body: logs(`"driver":["job-driver-a.log"]`)},
+		"api/v0/logs?node_ip=10.0.0.1":                                                     {body: logs(`"driver":["job-driver-a.log"]`)},
+		"api/v0/logs?node_id=n2":                                                           {body: logs("")},
+		"api/v0/logs":                                                                      {body: logs("")},
+		"":                                                                                 {},
+		"api/v0/actors":                                                                    {},
+	} {
+		path, text, _ := strings.Cut(target, "?")
+		query, err := url.ParseQuery(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.answer(path, query)
+		if string(got.Body) != want.body || !strings.Contains(got.Missing, want.missing) || (got.Missing == "") != (want.missing == "") {
+			t.Errorf("%s: %s, %q", target, got.Body, got.Missing)
+		}
+	}
+}
