@@ -25,7 +25,8 @@ func TestHistory(t *testing.T) {
 				Key:   history.Key{Kind: "RayJob", Namespace: team, Name: name, UID: "uid-of-" + name, Attempt: 1, Created: time.Unix(1, 0)},
 				Ended: time.Unix(2, 0), Message: secret,
 			},
-			Object: json.RawMessage(`{"text":"` + secret + `"}`),
+			Object:  json.RawMessage(`{"text":"` + secret + `"}`),
+			Answers: history.Answers{"timezone": {Body: json.RawMessage(`"` + secret + `"`)}},
 		}
 		_, err := store.Put(t.Context(), r, strings.NewReader(secret))
 		must(t, err)
@@ -33,9 +34,9 @@ func TestHistory(t *testing.T) {
 	remember(teamB, "past")
 	remember(teamB, "past-too")
 	in := func(team, path string) string { return "/apis/v2/namespaces/" + team + path }
-	paths := []string{"/history", "/history?kind=RayJob&name=past", "/history/RayJob/past", "/jobs/past/logs", "/jobs/past/logs?attempt=1&uid=uid-of-past", "/jobs/past:diagnose",
+	paths := []string{"/history", "/history?kind=RayJob&name=past", "/history/RayJob/past", "/jobs/past/logs", "/jobs/past/logs?attempt=1&uid=uid-of-past", "/history/RayJob/past/dashboard/timezone", "/jobs/past:diagnose",
 		"/jobs/past:diagnose?attempt=1&uid=uid-of-past"}
-	for _, path := range paths[:5] {
+	for _, path := range paths[:6] {
 		if got := as(t, teamB, http.MethodGet, in(teamB, path), ""); got.code != http.StatusOK || !strings.Contains(got.body, secret) {
 			t.Errorf("team-b asks for its own %s: %d %s", path, got.code, got.body)
 		}
@@ -52,9 +53,12 @@ func TestHistory(t *testing.T) {
 	}{
 		{in(teamB, paths[0]), http.StatusForbidden}, {in(teamB, paths[1]), http.StatusForbidden}, {in(teamB, paths[2]), http.StatusForbidden},
 		{in(teamB, paths[3]), http.StatusForbidden}, {in(teamB, paths[4]), http.StatusForbidden}, {in(teamB, paths[5]), http.StatusForbidden},
-		{in(teamB, paths[6]), http.StatusForbidden}, {in(teamA, "/jobs/past:diagnose?uid=uid-of-past"), http.StatusNotFound},
+		{in(teamB, paths[6]), http.StatusForbidden}, {in(teamB, paths[7]), http.StatusForbidden}, {in(teamA, "/jobs/past:diagnose?uid=uid-of-past"), http.StatusNotFound},
 		{in(teamA, "/history/RayJob/past"), http.StatusNotFound},
 		{in(teamA, "/history/RayJob/past?uid=uid-of-past"), http.StatusNotFound},
+		{in(teamA, "/history/RayJob/past/dashboard/timezone?uid=uid-of-past&attempt=1"), http.StatusNotFound},
+		{in(teamA, "/history/RayJob/x/dashboard/timezone?uid="+up), http.StatusBadRequest},
+		{in(teamA, "/history/RayJob/x/dashboard/"+up), http.StatusNotFound},
 		{in(teamA, "/jobs/past/logs"), http.StatusNotFound},
 		{in(teamA, "/jobs/past/logs?uid=uid-of-past&attempt=1"), http.StatusNotFound},
 		{in(teamA, "/history?pageSize=1&pageToken="+page.NextPageToken), http.StatusBadRequest},
