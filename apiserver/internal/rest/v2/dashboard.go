@@ -68,34 +68,47 @@ func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	s, ok := splitPath(r.URL)
-	if !ok || s.kind != "" && a.Past == nil {
+	path, toDashboard := strings.CutPrefix(s.below, "dashboard/")
+	switch {
+	case !ok || s.kind != "" && a.Past == nil:
+		return false
+	case s.below == "dashboard:ticket" && a.Pages != nil:
+		a.serveTicket(w, r, s)
+		return true
+	case s.below == "tunnel":
+		return a.servedTunnel(w, r, s)
+	case toDashboard:
+		return a.servedPath(w, r, s, "/"+path)
+	}
+	return false
+}
+
+func (a *API) servedTunnel(w http.ResponseWriter, r *http.Request, s shown) bool {
+	if s.kind != "" || a.Tunnel == nil {
 		return false
 	}
-	path, toDashboard := strings.CutPrefix(s.below, "dashboard")
+	port := r.URL.Query().Get("port")
+	a.passOn(w, r, dashboardRequest{tunnelRoute, s.NamespacedName, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Tunnel(w, r, s.NamespacedName, port) })
+	return true
+}
+
+// servedPath answers a request to path of a dashboard, of a cluster or of a past session.
+func (a *API) servedPath(w http.ResponseWriter, r *http.Request, s shown, path string) bool {
 	switch {
-	case s.kind == "" && s.below == "tunnel" && a.Tunnel != nil:
-		port := r.URL.Query().Get("port")
-		a.passOn(w, r, dashboardRequest{tunnelRoute, s.NamespacedName, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Tunnel(w, r, s.NamespacedName, port) })
-	case path == ":ticket" && a.Pages != nil:
-		a.serveTicket(w, r, s)
-	case !toDashboard || !strings.HasPrefix(path, "/"):
-		return false
 	case s.kind != "":
-		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.servePast(w, r, s, path) })
+		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, path}, func(r *http.Request) error {
+			k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
+			if err != nil {
+				return err
+			}
+			return a.Past.Serve(w, r, k, path)
+		})
 	case a.Dashboard != nil:
 		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.Dashboard(w, r, s.NamespacedName, path) })
 	default:
 		return false
 	}
 	return true
-}
-
-func (a *API) servePast(w http.ResponseWriter, r *http.Request, s shown, path string) error {
-	k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
-	if err != nil {
-		return err
-	}
-	return a.Past.Serve(w, r, k, path)
 }
 
 // dashboardRequest is a request to path, which is escaped, of a dashboard, or to a port of a head.
