@@ -1,6 +1,7 @@
 package dashboardproxy
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -69,4 +70,26 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %s, %q", target, got.Body, got.Missing)
 		}
 	}
+}
+
+// FuzzSession asks for paths of a session whose answers are of any form, as programs of users can make them.
+func FuzzSession(f *testing.F) {
+	for _, body := range []string{`{"data":{"result":{"result":[{"job_id":"01"}]}}}`, `{"data":{"actors":{"a":null},"summary":[null]}}`, `[null,{"job_id":"01"}]`, `{"data":null}`, `7`} {
+		for _, path := range []string{"api/jobs/01", "nodes/n1", "logical/actors/a", "api/v0/tasks", "api/v0/logs", ""} {
+			f.Add([]byte(body), path, "filter_keys=job_id&filter_predicates=%3D&filter_values=01&limit=1&node_id=n1")
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, path, text string) {
+		query, err := url.ParseQuery(text)
+		if err != nil || !json.Valid(body) {
+			return
+		}
+		s := &Session{Summary: history.Summary{JobID: "01", HasLog: true}, Answers: history.Answers{}}
+		for _, target := range []string{"api/jobs/", "nodes?view=summary", "logical/actors", "api/v0/tasks?detail=1"} {
+			s.Answers[target] = history.Answer{Body: body}
+		}
+		if got := s.answer(path, query).Body; got != nil && !json.Valid(got) {
+			t.Errorf("%s?%s of %s is no JSON: %s", path, text, body, got)
+		}
+	})
 }
