@@ -13,6 +13,7 @@ SOURCE = "https://github.com/raygate/raygate/blob/main/"
 AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
+PICTURE = re.compile(r"!\[([^\]]*)\]\(docs/([^)\s]+)\)")
 NAMED_PAGE = re.compile(r"(?<![\[`])`((?:docs/)?[a-z-]+\.md|README\.md|CONTRIBUTING\.md)`(?![`\]])")
 FENCE = re.compile(r"(^```.*?^```\s*$)", re.MULTILINE | re.DOTALL)
 
@@ -56,6 +57,8 @@ def on_page_markdown(markdown, page, config, files):
     def title(target):
         return titles(config.nav).get(target, target)
 
+    if page.file.src_uri in at_root:
+        markdown = PICTURE.sub(r"![\1](\2)", markdown)
     parts = FENCE.split(markdown)
     return "".join(part if part.startswith("```") else NAMED_PAGE.sub(named, LINK.sub(link, part)) for part in parts)
 
