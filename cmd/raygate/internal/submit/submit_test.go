@@ -162,7 +162,7 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// What the user does not give is left to the profile.
+// The profile gives the rest.
 func TestRayJobOfProfile(t *testing.T) {
 	o := options()
 	o.Profile, o.Image, o.RayVersion, o.Head, o.Workers, o.Worker = "a100x4", "", "", Size{}, 2, Size{GPU: "8"}
