@@ -48,7 +48,6 @@ var errDead = errors.New("the process was killed")
 // operator is one process of the operator, with the real controllers.
 type operator struct {
 	world   *world
-	version string
 	started time.Time
 	cache   *apiserver.Cache
 	cancel  context.CancelFunc
@@ -81,7 +80,7 @@ func (w *world) replaceOperator(version string) {
 
 // startOperator starts a process of w.version that knows nothing of those before.
 func startOperator(w *world) *operator {
-	o := &operator{world: w, version: w.version, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
+	o := &operator{world: w, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
 	w.starts++
 	byObject := raycluster.CacheByObject()
 	maps.Copy(byObject, rayservicecontroller.CacheByObject())
@@ -107,7 +106,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	w := o.world
 	c, live := mgr.client, o.client(nil)
 	rules := validation.Options{FromOperator: true, Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}}
-	podOptions := pod.Options{OperatorVersion: o.version}
+	podOptions := pod.Options{OperatorVersion: w.version}
 	apis := served.NewWatched(mapper{gatewayAPI(), w}, live, o.cache, clock.RealClock{})
 	options := controller.Options{MaxConcurrentReconciles: 1 + w.pick("concurrency", 2), NewQueue: o.newQueue}
 	limits := jobplan.DefaultLimits()
@@ -124,7 +123,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 		raycluster.New(raycluster.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true, Archive: past,
 			Connect: w.rays.connect, Jitter: w.jitter, Expiry: expiryplan.Policies{w.policy},
-			ReplicaIndices: w.setting("replica indices "+o.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
+			ReplicaIndices: w.setting("replica indices "+w.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, Connect: w.rays.connect,
@@ -133,7 +132,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 		}).SetupWithManager(ctx, mgr, options),
 		rayservicecontroller.New(rayservicecontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe,
-			APIs: apis, Archive: past, Version: o.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix, Jitter: w.jitter,
+			APIs: apis, Archive: past, Version: w.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix, Jitter: w.jitter,
 		}).SetupWithManager(ctx, mgr, options),
 		raycronjobcontroller.New(raycronjobcontroller.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Local: time.UTC,
