@@ -12,8 +12,7 @@ SOURCE = "https://github.com/raygate/raygate/blob/main/"
 # Files at the root of the repository, and the pages that they are.
 AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
-LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
-PICTURE = re.compile(r"!\[([^\]]*)\]\(docs/([^)\s]+)\)")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 NAMED_PAGE = re.compile(r"(?<![\[`])`((?:docs/)?[a-z-]+\.md|README\.md|CONTRIBUTING\.md)`(?![`\]])")
 FENCE = re.compile(r"(^```.*?^```\s*$)", re.MULTILINE | re.DOTALL)
 
@@ -38,17 +37,17 @@ def on_page_markdown(markdown, page, config, files):
     folder = "" if page.file.src_uri in at_root else posixpath.join("docs", here)
 
     def link(match):
-        text, destination = match.groups()
+        picture, text, destination = match.groups()
         file, hash_, anchor = destination.partition("#")
         if not file or "://" in file or file.startswith("mailto:"):
             return match.group(0)
         path = posixpath.normpath(posixpath.join(folder, file))
-        target = page_of(path)
+        target = path.removeprefix("docs/") if picture else page_of(path)
         if target is None:
             if not (ROOT / path).exists():
                 raise PluginError(f"{page.file.src_uri}: there is no {path}")
             return f"[{text}]({SOURCE}{path}{hash_}{anchor})"
-        return f"[{text}]({posixpath.relpath(target, here)}{hash_}{anchor})"
+        return f"{picture}[{text}]({posixpath.relpath(target, here)}{hash_}{anchor})"
 
     def named(match):
         target = page_of(match.group(1))
@@ -57,8 +56,6 @@ def on_page_markdown(markdown, page, config, files):
     def title(target):
         return titles(config.nav).get(target, target)
 
-    if page.file.src_uri in at_root:
-        markdown = PICTURE.sub(r"![\1](\2)", markdown)
     parts = FENCE.split(markdown)
     return "".join(part if part.startswith("```") else NAMED_PAGE.sub(named, LINK.sub(link, part)) for part in parts)
 
