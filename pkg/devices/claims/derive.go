@@ -55,6 +55,17 @@ type Devices struct {
 	Unknown []string
 }
 
+// Resources returns the amounts that Ray has to be given: neither those of GPUs, which have a parameter of their own, nor those of the
+// resources that users gives, nor those that vary.
+func (d *Devices) Resources(users map[string]float64) Amounts {
+	given := maps.Clone(d.Ray)
+	maps.DeleteFunc(given, func(name string, _ int64) bool {
+		_, set := users[name]
+		return set || name == GPU || d.Varies[name]
+	})
+	return given
+}
+
 // maxCount is the largest number of devices of one request. The API server limits a claim to 32 devices.
 const maxCount = 1 << 20
 

@@ -7,6 +7,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/manifestfile"
 	"github.com/raygate/raygate/pkg/devices/claims"
@@ -97,22 +98,18 @@ func (e *explainer) claimed(out *Pod, spec *corev1.PodSpec) *claims.Devices {
 func (r *Ray) addClaims(d *claims.Devices, g *raydevices.Group) {
 	users, _ := raycount.ParseResources(g.StartParams["resources"])
 	r.Resources = maps.Clone(r.Resources)
-	for name, n := range d.Ray {
-		_, kept := users[name]
-		switch {
-		case d.Varies[name] || kept:
-		case name != claims.GPU:
-			if r.Resources == nil {
-				r.Resources = map[string]int64{}
-			}
-			r.Resources[name] += n
-		case !r.Kept && r.GPUs != nil:
-			r.GPUs = new(*r.GPUs + n)
-		case !r.Kept:
-			r.GPUs = new(n)
+	for name, n := range d.Resources(users) {
+		if r.Resources == nil {
+			r.Resources = map[string]int64{}
 		}
+		r.Resources[name] += n
 	}
-	if !r.Kept && d.Varies[claims.GPU] {
+	gpus, some := d.Ray[claims.GPU]
+	switch {
+	case r.Kept:
+	case d.Varies[claims.GPU]:
 		r.GPUs = nil
+	case some:
+		r.GPUs = new(gpus + ptr.Deref(r.GPUs, 0))
 	}
 }

@@ -22,14 +22,11 @@ func (n *node) addClaims(params, own map[string]string) {
 	if !ok {
 		return
 	}
-	changed := false
-	for name, amount := range d.Ray {
-		if _, set := users[name]; !set && name != claims.GPU && !d.Varies[name] {
-			sum[name] += float64(amount)
-			changed = true
-		}
+	given := d.Resources(users)
+	for name, amount := range given {
+		sum[name] += float64(amount)
 	}
-	if changed {
+	if len(given) > 0 {
 		params[paramResources] = quoteResources(sum)
 	}
 }
