@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -23,7 +24,10 @@ import (
 )
 
 // usualPorts are the local ports for names of ports, if they are free.
-var usualPorts = map[string]int{"client": 10001, "dashboard": 8265, "serve": 8000, "jupyter": 8888, "notebook": 8888}
+var usualPorts = map[string]int{
+	rayv1.PortClient: int(rayv1.DefaultClientPort), rayv1.PortDashboard: int(rayv1.DefaultDashboardPort), rayv1.PortServe: int(rayv1.DefaultServePort),
+	"jupyter": 8888, "notebook": 8888,
+}
 
 // commandPatience is how long a command may take to end after Ctrl-C.
 const commandPatience = 10 * time.Second
@@ -36,6 +40,11 @@ type localPort struct {
 }
 
 func (p *localPort) address() string { return p.listener.Addr().String() }
+
+// leadsTo reports whether the port of the head has this name, or the usual number of it.
+func (p *localPort) leadsTo(name string) bool {
+	return p.remote == name || p.remote == strconv.Itoa(usualPorts[name])
+}
 
 // parsePort reads [LOCAL:]PORT.
 func parsePort(text string) (*localPort, error) {
@@ -160,10 +169,10 @@ func clusterNamed(arg string) (string, error) {
 }
 
 func describe(p *localPort) string {
-	switch p.remote {
-	case "client", "10001":
+	switch {
+	case p.leadsTo(rayv1.PortClient):
 		return fmt.Sprintf("Ray Client  ray.init(\"ray://%s\")", p.address())
-	case "dashboard", "8265":
+	case p.leadsTo(rayv1.PortDashboard):
 		return "Dashboard   http://" + p.address()
 	default:
 		return fmt.Sprintf("%-11s %s", p.remote, p.address())
@@ -175,7 +184,7 @@ func describe(p *localPort) string {
 func (c *sessionCommand) open(ctx context.Context) ([]*localPort, error) {
 	wanted := c.ports
 	if len(wanted) == 0 {
-		wanted = []string{"client", "dashboard"}
+		wanted = []string{rayv1.PortClient, rayv1.PortDashboard}
 	}
 	var open []*localPort
 	var skipped error
@@ -220,8 +229,8 @@ func (c *sessionCommand) command(ctx context.Context, args []string, open []*loc
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = c.in, c.out, c.err, os.Environ()
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, commandPatience
-	for _, name := range [][2]string{{"client", "RAY_ADDRESS=ray://"}, {"dashboard", "RAY_API_SERVER_ADDRESS=http://"}} {
-		if i := slices.IndexFunc(open, func(p *localPort) bool { return p.remote == name[0] || p.remote == strconv.Itoa(usualPorts[name[0]]) }); i >= 0 {
+	for _, name := range [][2]string{{rayv1.PortClient, "RAY_ADDRESS=ray://"}, {rayv1.PortDashboard, "RAY_API_SERVER_ADDRESS=http://"}} {
+		if i := slices.IndexFunc(open, func(p *localPort) bool { return p.leadsTo(name[0]) }); i >= 0 {
 			cmd.Env = append(cmd.Env, name[1]+open[i].address())
 		}
 	}
