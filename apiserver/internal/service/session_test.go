@@ -123,6 +123,10 @@ func TestPastPages(t *testing.T) {
 	if code, _, body, _ := w.send(t, "POST", "history/RayJob/other/dashboard:ticket", ""); code != 400 || !strings.Contains(body, "NO_DASHBOARD") {
 		t.Errorf("ticket for a record without a dashboard: %d %s", code, body)
 	}
+	_ = w.past.Close()
+	if code, _, body := get("timezone", proof); code != 200 || body != `{"of":"u","attempt":1}` {
+		t.Errorf("the same answer again reads the store: %d %s", code, body)
+	}
 	w.pages.Past.Files = nil
 	if code, _, _ := ticket(); code != 400 {
 		t.Errorf("ticket without pages: %d", code)
