@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // render builds an overlay as kubectl does; kustomization, if there is one, takes the place of the overlay's file.
@@ -192,9 +193,9 @@ func reached(t *testing.T, d *appsv1.Deployment, policy *networkingv1.NetworkPol
 	}
 }
 
-// The API server takes what default and namespaced consist of, the Pod security standard of the namespace lets the Pod in, and the rights that they grant are
-// all that the gateway needs.
-func TestManifestsOnTheAPIServer(t *testing.T) {
+// controlPlane returns the shared control plane and two clients of it.
+func controlPlane(t *testing.T) (*controlplane.Env, kubernetes.Interface, client.Client) {
+	t.Helper()
 	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
@@ -204,6 +205,13 @@ func TestManifestsOnTheAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return env, kube, c
+}
+
+// The API server takes what default and namespaced consist of, the Pod security standard of the namespace lets the Pod in, and the rights that they grant are
+// all that the gateway needs.
+func TestManifestsOnTheAPIServer(t *testing.T) {
+	env, kube, c := controlPlane(t)
 	for name, namespaces := range map[string][]string{"default": nil, "namespaced": {"raygate-team"}} {
 		namespace := "raygate-system"
 		if namespaces != nil {

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -41,15 +40,7 @@ func createSamples(t *testing.T, c client.Client) {
 
 // The profile of the samples makes a cluster for those who may get it, by create and by apply, and that cluster alone passes their policy.
 func TestProfileSamples(t *testing.T) {
-	env := shared.Env(t)
-	kube, err := kubernetes.NewForConfig(env.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.New(env.Config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env, kube, c := controlPlane(t)
 	createSamples(t, c)
 	p := startProcess(t, env.Config, authn.Passthrough, func(o *Options) { o.ProfileNamespace = "raygate-profiles" })
 	user, other := userToken(t, kube, "profile-user", "get", "create", "patch"), userToken(t, kube, "profile-other", "create")
@@ -69,7 +60,7 @@ func TestProfileSamples(t *testing.T) {
 		profiles, _ := got["profiles"].([]any)
 		return err == nil && len(profiles) == 1
 	})
-	_, err = stranger.call(t.Context(), list, object{"namespace": "default"})
+	_, err := stranger.call(t.Context(), list, object{"namespace": "default"})
 	wantCode(t, "list without rights", err, codes.PermissionDenied)
 	_, err = stranger.call(t.Context(), clusters.method(t, "Create", ""), object{"namespace": "default", "cluster": body("forbidden")["cluster"]})
 	wantCode(t, "create without rights", err, codes.PermissionDenied)

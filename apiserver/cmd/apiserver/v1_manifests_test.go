@@ -13,9 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -80,15 +78,7 @@ func TestKubeRayManifests(t *testing.T) {
 
 // TestKubeRayManifestsOnTheAPIServer has clients without a token do all that V1 has with the rights of that installation, and nothing else.
 func TestKubeRayManifestsOnTheAPIServer(t *testing.T) {
-	env := shared.Env(t)
-	kube, err := kubernetes.NewForConfig(env.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.New(env.Config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env, kube, c := controlPlane(t)
 	for _, o := range render(t, "kuberay", "") {
 		if o.GetKind() == "ClusterRole" || o.GetKind() == "ClusterRoleBinding" { // other tests install some of the same names
 			if o.GetName() == "raygate-apiserver" {
