@@ -36,7 +36,7 @@ type Config struct {
 	AllowPlaintextToken bool
 	// UserAgent begins with the name of the program; the gateway uses it as the default field manager. Empty means raygate-go.
 	UserAgent string
-	// Retries is how often a call that failed for a while is tried again: 5 when 0, never when negative.
+	// Retries is the number of retries of a call after a temporary failure. 0 means 5, and a negative number none.
 	Retries int
 	// OnWarning gets the warnings of the gateway and of Kubernetes about successful calls. Nil drops them.
 	OnWarning func(text string)

@@ -31,7 +31,7 @@ func (p *Packages) Find(ctx context.Context, name string) (uri string, err error
 	return resp.GetUri(), err
 }
 
-// packagePart is how many bytes of a package a message has: few enough for the gateway to see progress on a slow connection.
+// packagePart is the size of the part of a package in one message, in bytes. It is small, so that the gateway sees progress on a slow connection.
 const packagePart = 256 << 10
 
 // Upload stores a package of size bytes and returns its URI. It is not repeated after an error.

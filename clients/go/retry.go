@@ -16,7 +16,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// defaultRetries is how often a call is tried again.
+// defaultRetries is the default of Options.Retries.
 const defaultRetries = 5
 
 // newBackoff is the time between tries when the gateway gives no hint, and of watches between two streams.

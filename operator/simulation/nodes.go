@@ -121,7 +121,7 @@ func (n *nodes) start(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// restartsOf is how often the containers of a Pod were started anew.
+// restartsOf returns the number of restarts of the containers of a Pod.
 func restartsOf(p *corev1.Pod) int32 {
 	if p == nil || len(p.Status.ContainerStatuses) == 0 {
 		return 0

@@ -40,7 +40,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation"
 )
 
-// actorOperator is how the store knows the writes of operators.
+// actorOperator marks the writes of operators in the store.
 const actorOperator = "operator"
 
 var errDead = errors.New("the process was killed")
@@ -78,7 +78,7 @@ func (w *world) replaceOperator(version string) {
 	}
 }
 
-// startOperator starts a process of w.version that knows nothing of those before.
+// startOperator starts a process of w.version. It shares no memory with earlier ones.
 func startOperator(w *world) *operator {
 	o := &operator{world: w, started: time.Now(), last: map[schema.GroupKind]time.Time{}}
 	w.starts++

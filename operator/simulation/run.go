@@ -21,7 +21,7 @@ type Options struct {
 	History bool
 }
 
-// Result is what became of a seed.
+// Result is the outcome of a seed.
 type Result struct {
 	Seed uint64
 	// Topic is the kind of object that it is about, and Plan its steps, those that were left out included.
@@ -29,7 +29,7 @@ type Result struct {
 	Plan  []string
 	// Violation is the first invariant that did not hold; nil if all did.
 	Violation *Violation
-	// History is what happened, if it was asked for.
+	// History lists the events of the run, if it was requested.
 	History []string
 	// Steps are things that happened, Requests those of the operator to the API server, Lasted the time in the simulation.
 	Steps, Requests int

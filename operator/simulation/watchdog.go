@@ -73,7 +73,7 @@ type watchdog struct {
 	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
 }
 
-// size is how many Pods of a group a cluster asked for from a time on.
+// size is the number of Pods of a group that a cluster requested from a time on.
 type size struct {
 	at    time.Time
 	group string

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Use is what uses a Ray cluster.
+// Use is a kind of use of a Ray cluster.
 type Use string
 
 // The uses of a cluster.
@@ -127,7 +127,7 @@ func useOf(component string, other Use) Use {
 // livingStates are those of actors that exist or are about to. Dead ones are not asked for, because there may be any number of them.
 var livingStates = []string{"ALIVE", "PENDING_CREATION", "DEPENDENCIES_UNREADY", "RESTARTING"}
 
-// maxActors is how many actors are read of one state.
+// maxActors is the maximum number of actors of one state that are read.
 const maxActors = 500
 
 // Namespaces of actors of Ray itself. Those that begin with an underscore are Ray's as well.

@@ -16,7 +16,7 @@ const (
 	maxJobValues = 20000
 	// maxServeValues is the number of values in the state of Ray Serve.
 	maxServeValues = 500_000
-	// heldCopies is how many copies of an answer are in memory at once: as received, decoded, and in the form that the caller passes on.
+	// heldCopies is the number of copies of an answer in memory at once: as received, decoded, and in the form that the caller sends.
 	heldCopies = 3
 )
 

@@ -74,7 +74,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Cause}
 }
 
-// maxMessage is how many bytes of an answer an error keeps. Ray answers with whole Python tracebacks.
+// maxMessage is the maximum size of an answer in an error, in bytes. Answers of Ray contain Python tracebacks.
 const maxMessage = 512
 
 // clip returns one printable line of at most n bytes. It keeps the beginning and the end of a longer text, because a traceback has its

@@ -57,7 +57,7 @@ type logText struct {
 const (
 	// maxLogKeys limits the bytes before the log.
 	maxLogKeys = 64 << 10
-	// logBuffer is how much of a log is held.
+	// logBuffer is the size of the buffer for a log, in bytes.
 	logBuffer = 16 << 10
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxErrorBody is how much of an answer that is an error is read.
+// maxErrorBody is the maximum size of an error answer that is read, in bytes.
 const maxErrorBody = 64 << 10
 
 // duplicateHint is part of the answer to a submission whose id is in use.

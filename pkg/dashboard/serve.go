@@ -83,7 +83,7 @@ func (c *HTTPClient) DeployServe(ctx context.Context, config json.RawMessage) er
 	}, nil)
 }
 
-// maxServeParts is how many applications and deployments an answer may have: callers go through all of them, again and again.
+// maxServeParts is the maximum number of applications and deployments in an answer: callers visit all of them repeatedly.
 const maxServeParts = 20000
 
 // serveDetails requires an object whose applications, if present, are objects. A Status of Kubernetes or a page of an intermediary must not

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// AnswerLimit is how much of a log JobLogs returns at once; of a longer one it is the end, with a note on top.
+// AnswerLimit is the maximum size of a log that JobLogs returns, in bytes. Of a longer log it returns the end, after a note.
 const AnswerLimit = 16 << 20
 
 // CopyLog copies the whole log of a job that has ended to w. It uses the answer of JobLogs if that has all of the log, and otherwise

@@ -6,7 +6,7 @@ const (
 	Kind       = "DeviceRegistry"
 )
 
-// Policy is what happens to a Pod that cannot work as requested.
+// Policy is the treatment of a Pod that cannot work as requested.
 type Policy string
 
 // Policies.

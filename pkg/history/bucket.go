@@ -154,7 +154,7 @@ type Writer struct {
 	*transfer
 }
 
-// partSize is how many bytes of an object are sent at once.
+// partSize is the number of bytes of an object that are sent at once.
 const partSize = 5 << 20
 
 // NewWriter begins an object. The caller calls Close or Discard.

@@ -59,9 +59,9 @@ type Page struct {
 }
 
 const (
-	// pageReads is how many summaries are read at once, maxReads how many for one page.
+	// pageReads is the number of summaries that are read at once, and maxReads the maximum for one page.
 	pageReads, maxReads = 8, 1000
-	// pageKeys is how many keys are listed at once, maxKeys how many for one page.
+	// pageKeys is the number of keys that are listed at once, and maxKeys the maximum for one page.
 	pageKeys, maxKeys = 1000, 20_000
 )
 

@@ -20,7 +20,7 @@ type Key struct {
 	Started time.Time `json:"started,omitzero"`
 }
 
-// Summary is what a listing returns of a record.
+// Summary is the part of a record that listings return.
 type Summary struct {
 	Key
 	// Ended is the end of the attempt, or the deletion of the object.

@@ -179,7 +179,7 @@ func (s *Store) OfName(ctx context.Context, k Key) ([]Key, error) {
 	return keys, nil
 }
 
-// maxOfName is how many records of one name are looked at.
+// maxOfName is the maximum number of records with the same name that are searched.
 const maxOfName = 10_000
 
 // Find returns the newest record of a name, with the given attempt unless that is 0. Without a UID it looks at the newest object of that

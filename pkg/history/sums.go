@@ -80,7 +80,7 @@ func (g Grouping) add(sums map[[2]string]*Sum, e usageEntry) {
 	sums[group].Usage = sums[group].Plus(e.Usage, 1)
 }
 
-// usageMonths is how many months before the current one keep their usage, even if records are kept shorter.
+// usageMonths is the number of months before the current one whose usage is kept, even if records are deleted earlier.
 const usageMonths = 12
 
 // sweepUsage deletes the usage of a namespace in months that are long over.

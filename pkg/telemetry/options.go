@@ -15,7 +15,7 @@ import (
 // Options are where traces and metrics go. The zero value sends nothing.
 type Options struct {
 	Traces Collector
-	// SamplingRatePerMillion is how many of a million traces are sent.
+	// SamplingRatePerMillion is the number of traces that are sent, of a million.
 	SamplingRatePerMillion int32
 	Metrics                Collector
 	// MetricsInterval is the time between two reports of the metrics.

@@ -51,7 +51,7 @@ func (e *TooLargeError) Error() string {
 		bytes(e.Limit), bytes(e.Total), strings.Join(e.Largest, ", "))
 }
 
-// shownFiles is how many files a TooLargeError has.
+// shownFiles is the maximum number of files in a TooLargeError.
 const shownFiles = 5
 
 func tooLarge(limit int64, entries []entry) *TooLargeError {

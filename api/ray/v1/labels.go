@@ -3,7 +3,7 @@ package v1
 // Labels that the operator puts on what it creates. Selectors of running Services and policies depend on them, so none
 // of these texts may ever change.
 const (
-	// LabelCluster is the name of the RayCluster. It is also the only key that RayJob's clusterSelector honours.
+	// LabelCluster is the name of the RayCluster. It is also the only key that clusterSelector of a RayJob uses.
 	LabelCluster = "ray.io/cluster"
 	// LabelNodeType is a RayNodeType.
 	LabelNodeType = "ray.io/node-type"

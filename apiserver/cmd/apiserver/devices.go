@@ -16,7 +16,7 @@ import (
 // shippedRegistry is the value of --device-registry for the registry that comes with the operator.
 const shippedRegistry = "shipped"
 
-// registryPeriod is how often a file is read.
+// registryPeriod is the interval at which a file is read.
 const registryPeriod = 10 * time.Second
 
 // deviceRegistry is the registry that diagnoses plan Pods with. The zero value has none.

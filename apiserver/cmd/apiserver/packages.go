@@ -110,7 +110,7 @@ func (s stores) each(ctx context.Context, namespace string) iter.Seq2[*store.Ite
 	}
 }
 
-// sweepInterval is how often packages that are too old are deleted.
+// sweepInterval is the interval at which expired packages are deleted.
 const sweepInterval = time.Hour
 
 // sweepPackages deletes old packages until ctx ends.

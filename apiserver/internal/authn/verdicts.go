@@ -23,7 +23,7 @@ const (
 	askTime       = 10 * time.Second
 	awayPause     = 2 * time.Second
 	stalePatience = time.Second
-	// keptRate is how many verdicts a second are kept of each caller in the long run, and keptBurst how many at once.
+	// keptRate is the number of verdicts per second that are cached of each caller on average, and keptBurst the number at once.
 	keptRate, keptBurst = 50, 2000
 )
 

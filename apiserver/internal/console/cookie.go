@@ -12,7 +12,7 @@ const (
 	// tokenCookie is the name of the cookies with a token that a person entered, loginCookie that of the cookies with a sealed session of an identity
 	// provider, both without prefix and number. requestCookie is that of a login that has begun.
 	tokenCookie, loginCookie, requestCookie = "raygate-session", "raygate-login", "raygate-request"
-	// cookiePart is how much of a token one cookie has, in bytes: browsers keep up to 4096 with name and attributes, and tokens may be longer.
+	// cookiePart is the maximum size of the part of a token in one cookie, in bytes: browsers keep up to 4096 with name and attributes.
 	cookiePart = 3600
 	// maxCookies bounds the cookies of a session: as much as the longest token needs.
 	maxCookies = 14

@@ -20,7 +20,7 @@ const (
 	logoutPath  = loginPrefix + "logout"
 )
 
-// askedRate is how many requests a second to these paths are answered in the long run, and askedBurst how many at once.
+// askedRate is the number of requests per second to these paths that are answered on average, and askedBurst the number at once.
 const askedRate, askedBurst = 20, 200
 
 var errTooMany = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "OVERLOADED", Message: "too many logins at once", RetryAfter: time.Second}

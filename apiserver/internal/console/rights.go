@@ -13,7 +13,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// maxReviews is how many access reviews one call sends at once.
+// maxReviews is the maximum number of access reviews that one call sends at once.
 const maxReviews = 8
 
 // rightsAnswer has the permissions of the caller in a namespace.

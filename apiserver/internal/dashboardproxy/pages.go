@@ -16,7 +16,7 @@ import (
 // maxPages is the number of pages whose callers a gateway with the Service proxy keeps.
 const maxPages = 1024
 
-// errNoTicket reports a caller whom a ticket cannot identify again.
+// errNoTicket reports a caller that a ticket cannot identify later.
 var errNoTicket = &rpcstatus.Error{
 	Code: codes.FailedPrecondition, Reason: "NO_LOGIN", Message: "pages of dashboards need a caller with a token; a client certificate identifies its connection only",
 }

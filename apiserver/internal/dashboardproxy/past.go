@@ -40,7 +40,7 @@ func KeyOf(kind string, object types.NamespacedName, query url.Values) (k histor
 	return k, nil
 }
 
-// maxPastLog is how much of the end of a log is sent to a page.
+// maxPastLog is the maximum size of the end of a log that is sent to a page, in bytes.
 const maxPastLog = 8 << 20
 
 var errNoFiles = rpcstatus.Precondition("NO_PAGES", "this gateway has no pages of Ray's dashboard: an administrator can set --dashboard-pages")

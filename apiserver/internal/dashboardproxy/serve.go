@@ -19,7 +19,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// rightsInterval is how often an open call is authorized again.
+// rightsInterval is the interval at which an open call is authorized again.
 const rightsInterval = 10 * time.Second
 
 // verbs are the verbs that the Service proxy of Kubernetes requires.

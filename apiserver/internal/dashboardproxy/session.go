@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/pkg/history"
 )
 
-// Session is what the history has of the dashboard of a past session. Paths and forms are those of Ray's own API.
+// Session contains the stored answers of the dashboard of a past session. Paths and forms are those of Ray's own API.
 type Session struct {
 	history.Summary
 	// Answers are those that were kept. Others are derived from them.

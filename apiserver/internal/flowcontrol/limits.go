@@ -22,10 +22,10 @@ type Limits struct {
 	// Bytes held for callers: request bodies and the objects decoded from them, answers of dashboards, and answers until clients have read them. A
 	// caller gets CallerBytes at most, and beyond a small amount no more than a quarter of the free bytes.
 	Bytes, CallerBytes int64
-	// CallerRate is how many calls a second each caller may begin in the long run, and CallerBurst how many at once.
+	// CallerRate is the number of calls per second that each caller may begin on average, and CallerBurst the number at once.
 	CallerRate  float64
 	CallerBurst int
-	// Unidentified is how many calls at once may wait for the API server to identify their callers.
+	// Unidentified is the maximum number of calls that wait at once for the API server to identify their callers.
 	Unidentified int
 }
 
@@ -290,7 +290,7 @@ func Shrink(ctx context.Context, n int64) {
 	}
 }
 
-// Held is how many bytes the call of ctx holds.
+// Held returns the number of bytes that the call of ctx holds.
 func Held(ctx context.Context) int64 {
 	v, ok := ctx.Value(visitKey{}).(*Visit)
 	if !ok {

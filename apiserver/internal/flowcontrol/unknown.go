@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// maxUnknown bounds how many unknown fields are named.
+// maxUnknown is the maximum number of unknown fields that a warning names.
 const maxUnknown = 20
 
 // ignoresUnknown reports whether a message belongs to KubeRay's V1 API, whose server ignores unknown fields.

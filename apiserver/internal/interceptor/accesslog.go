@@ -15,7 +15,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// slowCall is from where on a unary call is worth a line at any verbosity.
+// slowCall is the minimum duration of a unary call that is logged at any verbosity.
 const slowCall = 5 * time.Second
 
 // AccessLog writes a line per call at verbosity 2, and at any verbosity for a slow call. A call of a method that mutates always gets an

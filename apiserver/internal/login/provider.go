@@ -36,7 +36,7 @@ type provider struct {
 	again  time.Time  // of the next attempt after failed
 }
 
-// endpoints are what a provider says about itself.
+// endpoints are the parts of a provider's discovery document that login uses.
 type endpoints struct {
 	oauth2.Config
 	verifier *oidc.IDTokenVerifier
@@ -112,7 +112,7 @@ func errRefused(format string, args ...any) error {
 	return &rpcstatus.Error{Code: codes.Unauthenticated, Reason: "LOGIN_REFUSED", Message: fmt.Sprintf(format, args...)}
 }
 
-// failure translates the error of a request for tokens. It has nothing of the body of the answer but the fields of an OAuth 2.0 error.
+// failure translates the error of a request for tokens. Of the body it contains only the fields of an OAuth 2.0 error.
 func failure(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok {

@@ -23,7 +23,7 @@ const (
 	otherReplica = 30 * time.Second
 )
 
-// session is what a browser keeps, sealed.
+// session is the content of the sealed cookie of a browser.
 type session struct {
 	Mark
 	IDToken string `json:"t"`

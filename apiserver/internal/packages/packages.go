@@ -147,7 +147,7 @@ func failed(ctx context.Context, doing string, err error) error {
 	return &rpcstatus.Error{Code: codes.Unavailable, Reason: "PACKAGES_UNAVAILABLE", Message: "the store of packages cannot be used now", RetryAfter: retry}
 }
 
-// sealed is what a URL is for: namespace, RayJob and sum of the package.
+// sealed identifies the target of a URL: namespace, RayJob and checksum of the package.
 type sealed [3]string
 
 const purpose = "url"

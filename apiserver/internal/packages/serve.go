@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxReaders is how many packages are sent at once. Their readers have no name by which they could be limited.
+	// maxReaders is the maximum number of packages that are sent at once. Their readers are anonymous, so there is no limit per reader.
 	maxReaders = 64
 	// sendTime is how long a reader may take.
 	sendTime = 10 * time.Minute

@@ -19,7 +19,7 @@ import (
 	"github.com/raygate/raygate/pkg/manifest"
 )
 
-// attempts is how often a write without a version is sent before a conflict is returned.
+// attempts is the number of times that a write without a version is sent before a conflict is returned.
 const attempts = 5
 
 // retry calls write again if the object has changed in between, unless the client gives a version.

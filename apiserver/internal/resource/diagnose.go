@@ -29,7 +29,7 @@ const (
 const (
 	// maxFindings bounds an answer about a large cluster.
 	maxFindings = 50
-	// maxLogs is how many containers have their last lines read.
+	// maxLogs is the maximum number of containers whose last lines are read.
 	maxLogs  = 3
 	logLines = 5
 	logBytes = 1000

@@ -15,7 +15,7 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// Record is what the history has of an object, as far as the caller may read it.
+// Record is the part of a record of the history that the caller may read.
 type Record struct {
 	// Object and Cluster are the object and its cluster as JSON. Cluster is nil for none. Object is nil if the record is that of the object
 	// as it is now, which lacks only what is gone.

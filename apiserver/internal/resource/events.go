@@ -26,10 +26,10 @@ import (
 )
 
 const (
-	// eventPage is how many events are read at once, maxEvents how many in total.
+	// eventPage is the number of events that are read at once, and maxEvents the maximum in total.
 	eventPage = 500
 	maxEvents = 5000
-	// podPage is how many Pods are read at once.
+	// podPage is the number of Pods that are read at once.
 	podPage = 200
 	// leanPod and leanEvent are the approximate bytes kept of a Pod and of an event.
 	leanPod, leanEvent = 4 << 10, 3 << 10

@@ -29,7 +29,7 @@ var (
 	failedWebhook = regexp.MustCompile(`failed calling webhook "[^"]*"`)
 )
 
-// kubernetesRow is what becomes of an error of the API server.
+// kubernetesRow is the translation of an error of the API server.
 type kubernetesRow struct {
 	applies kubernetesTest
 	code    codes.Code

@@ -26,7 +26,7 @@ type clusterRun struct {
 	*raygatev2.DiagnoseClusterRequest
 }
 
-// GetAttempt makes it a request for keyOfRun.
+// GetAttempt implements the request of keyOfRun.
 func (clusterRun) GetAttempt() int32 { return 0 }
 
 // recordFor returns the record for a diagnosis: that of an object that does not exist now, or of an earlier attempt, or that of the last

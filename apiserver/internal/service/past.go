@@ -72,7 +72,7 @@ func (p past) find(ctx context.Context, k history.Key, present int) (*history.Re
 	return nil, missing(k, history.NewestObject(keys), present)
 }
 
-// maxListed is how many attempts an error lists.
+// maxListed is the maximum number of attempts that an error lists.
 const maxListed = 20
 
 // missing returns the error for a record that does not exist, with the attempts that do.

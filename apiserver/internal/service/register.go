@@ -43,7 +43,7 @@ func standardOf(noun string) map[string]method {
 	}
 }
 
-// Resources are what the services read and write.
+// Resources are the kinds that the services read and write.
 type Resources struct {
 	// Kinds has those of each kind of the variable Kinds.
 	Kinds []*resource.Resource

@@ -23,7 +23,7 @@ type sessions struct {
 }
 
 const (
-	// maxSessions is how many sessions are kept, of some MiB each, and sessionLife for how long.
+	// maxSessions is the maximum number of cached sessions, of some MiB each. sessionLife is the time for which one is cached.
 	maxSessions = 8
 	sessionLife = time.Minute
 )

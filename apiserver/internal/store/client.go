@@ -43,7 +43,7 @@ func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersi
 }
 
 const (
-	// maxProxied is how many bytes are read of an answer through the Service proxy of the API server.
+	// maxProxied is the maximum size of an answer through the Service proxy of the API server, in bytes.
 	maxProxied = 64 << 10
 	// decodedCopies is the approximate memory of a decoded answer, in multiples of its length.
 	decodedCopies = 4

@@ -20,7 +20,7 @@ const (
 	compareTime = 10 * time.Second
 	// firstFill is how many times Options.FreshWait a read waits for a cache that was never filled, as after a start of the replica.
 	firstFill = 10
-	// metadataPage is how many objects are compared at once.
+	// metadataPage is the number of objects that are compared at once.
 	metadataPage = 500
 )
 

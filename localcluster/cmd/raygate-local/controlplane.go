@@ -62,7 +62,7 @@ after which "generation" in DIR/ready is one more.`,
 // optional are the parts that can be left out. Without nodes there is no ray part either.
 var optional = []string{"scheduler", "controller-manager", "nodes", "ray"}
 
-// ready is what DIR/ready contains.
+// ready is the content of DIR/ready.
 type ready struct {
 	Kubeconfig string `json:"kubeconfig"`
 	Server     string `json:"server"`

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Spec configures a part.
+// Spec configures a process.
 type Spec struct {
 	Name string   // for messages
 	Path string   // of the executable

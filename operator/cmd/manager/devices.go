@@ -31,14 +31,14 @@ import (
 // shippedRegistry is the value of --device-registry that selects the registry built into the operator.
 const shippedRegistry = "shipped"
 
-// registryPeriod is how often the file is read. It adds little to the one or two minutes that a kubelet takes to update a
+// registryPeriod is the interval at which the file is read. It adds little to the one or two minutes that a kubelet takes to update a
 // ConfigMap.
 const registryPeriod = 10 * time.Second
 
-// auditPeriod is how often exceeded quotas are searched for. It is long because admission should prevent them.
+// auditPeriod is the interval between two searches for exceeded quotas. It is long because admission should prevent them.
 const auditPeriod = 30 * time.Second
 
-// registrationPeriod is how often the two registration objects are read.
+// registrationPeriod is the interval at which the two registration objects are read.
 const registrationPeriod = 10 * time.Second
 
 // DeviceOptions configure the support for shared accelerators.

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/controller/rayservice"
 )
 
-// ShardOptions say which Ray objects the operator looks after when several operators work side by side.
+// ShardOptions select the Ray objects of this operator when several operators run in a Kubernetes cluster.
 type ShardOptions struct {
 	// LabelSelector selects Ray objects by their labels; empty means all.
 	LabelSelector string

@@ -238,7 +238,7 @@ func (o *Options) register(m objectMetrics) error {
 	return nil
 }
 
-// rayClusterSettings are what the settings say to the controller.
+// rayClusterSettings returns the settings of the controller.
 func rayClusterSettings(o *Options) raycluster.Config {
 	return raycluster.Config{
 		Validation:           validationOptions(o),

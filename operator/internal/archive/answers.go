@@ -19,7 +19,7 @@ const (
 	maxAnswer, maxAnswers = 1 << 20, 4 << 20
 	// answersPart is the part of the timeout that all answers get.
 	answersPart = 6
-	// manyRows is how many rows the pages of Ray request, and someRows how many are kept if those are too large.
+	// manyRows is the number of rows that the pages of Ray request. If those are too large, someRows rows are kept.
 	manyRows, someRows = "&limit=10000", "&limit=200"
 )
 

@@ -34,7 +34,7 @@ type Config struct {
 	Dashboards  *dashboards.Dashboards
 	// Timeout limits the work on one record, of which the dashboard gets half. 0 means a minute.
 	Timeout time.Duration
-	// InFlight is how many records are written at once, which bounds the memory. 0 means 8.
+	// InFlight is the maximum number of records that are written at once. It limits the memory. 0 means 8.
 	InFlight int
 }
 
@@ -53,7 +53,7 @@ type failures struct {
 	last  string
 }
 
-// run is what a record is about.
+// run identifies the subject of a record.
 type run struct {
 	object types.UID
 	run    string
@@ -76,7 +76,7 @@ func New(c Config) *Archive {
 // Start waits for the end of the context, ends all work and waits for it.
 func (a *Archive) Start(ctx context.Context) error { return a.poller.Start(ctx) }
 
-// Outcome is what became of a record.
+// Outcome is the state of a record.
 type Outcome struct {
 	// Done means that the record is stored. Lost then describes what it lacks; empty if it is complete.
 	Done bool

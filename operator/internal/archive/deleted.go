@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/pkg/history"
 )
 
-// tries is how often a record of a deleted object is tried: nothing waits for it, and nobody asks again.
+// tries is the number of attempts to write the record of a deleted object: nothing waits for it, and no reconcile tries again.
 const tries = 5
 
 // Deleted returns a handler that records RayClusters and RayServices once they are deleted. It enqueues nothing.

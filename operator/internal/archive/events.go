@@ -20,7 +20,7 @@ const (
 	// eventPage is the size of a page, and maxEvents how many events of a namespace are looked at.
 	eventPage = 500
 	maxEvents = 20_000
-	// keptEvents is how many events a record has: the newest.
+	// keptEvents is the maximum number of events in a record. The newest are kept.
 	keptEvents = 500
 	// listPause is the time between two lists of a namespace, and listTimeout limits a list.
 	listPause   = time.Second

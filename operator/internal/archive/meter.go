@@ -163,7 +163,7 @@ func (m *meter) remove(o any) {
 	delete(b.pods, p.UID)
 }
 
-// addTo adds the usage of a Pod, of a running one until a time. It adds nothing of the zero stay.
+// addTo adds the usage of a Pod, of a running one until a time. It adds nothing for a zero stay.
 func (s stay) addTo(sum history.Months, until time.Time) {
 	if !s.until.IsZero() {
 		until = s.until

@@ -19,7 +19,7 @@ import (
 	"github.com/raygate/raygate/pkg/history"
 )
 
-// Subject is what a record is about. Its objects must not be modified afterwards.
+// Subject contains the objects of a record. Its objects must not be modified afterwards.
 type Subject struct {
 	history.Summary
 	// Object is the object at its end.
@@ -39,7 +39,7 @@ const (
 	maxMessage = 512
 	// maxOwner is the longest name of an owner.
 	maxOwner = 253
-	// maxPods is how many Pods a record has.
+	// maxPods is the maximum number of Pods in a record.
 	maxPods = 200
 )
 

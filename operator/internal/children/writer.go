@@ -29,7 +29,7 @@ const (
 	soonGone = time.Second
 	// longestRetry is the longest wait between attempts at a child that is rejected or that another client keeps changing.
 	longestRetry = 5 * time.Minute
-	// freeRepairs is how often the same repair is made without delay.
+	// freeRepairs is the number of times that the same repair is made without delay.
 	freeRepairs = 3
 )
 

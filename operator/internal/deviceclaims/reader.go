@@ -41,7 +41,7 @@ func New(kinds *served.Kinds, classes claims.Classes) *Reader {
 	return &Reader{watches: &served.Watches{Kinds: kinds, Everything: true}, classes: classes}
 }
 
-// Result is what the Pods of a cluster claim.
+// Result contains the devices that the Pods of a cluster claim.
 type Result struct {
 	// Groups are the devices by the name of the group; groups without claims are missing.
 	Groups map[string]*claims.Devices

@@ -12,7 +12,7 @@ import (
 const (
 	// unknownAfter is how long a dashboard may fail before the cluster no longer counts as idle.
 	unknownAfter = time.Minute
-	// freshFor is how old an answer may be to suspend or delete the cluster.
+	// freshFor is the maximum age of an answer because of which a cluster is suspended or deleted.
 	freshFor = 10 * time.Second
 	// maxLead limits how long before its time a cluster is warned.
 	maxLead = 5 * time.Minute

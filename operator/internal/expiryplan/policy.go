@@ -76,7 +76,7 @@ func (p Policy) validate(refuse func(format string, args ...any)) {
 	}
 }
 
-// expiry is what applies to a cluster: its annotations within its policy.
+// expiry contains the settings of a cluster: its annotations within the limits of its policy.
 type expiry struct {
 	rayv1.Expiry
 	// idleBy and ageBy name where the limits come from.

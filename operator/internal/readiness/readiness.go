@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/conditions"
 )
 
-// Obstacle is what keeps an object from what its spec asks for.
+// Obstacle is the reason why an object is not in the state that its spec requests.
 type Obstacle struct{ Reason, Message string }
 
 // join merges obstacles into one with all messages, or returns the zero value for none. The reason is the first that needs a person.

@@ -23,7 +23,7 @@ type Request struct {
 	Status bool
 	Kind   schema.GroupKind
 	Key    types.NamespacedName
-	// Object is what is written; nil for reads.
+	// Object is the written object; nil for reads.
 	Object client.Object
 }
 

@@ -147,14 +147,14 @@ func (d *Dashboard) Hang(on bool) {
 	d.change(func() { d.hanging = on })
 }
 
-// Calls is how often a method was called.
+// Calls returns the number of calls of a method.
 func (d *Dashboard) Calls(method string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls[method]
 }
 
-// Submissions is how often a job of this id was accepted.
+// Submissions returns the number of times that a job with this id was accepted.
 func (d *Dashboard) Submissions(id string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

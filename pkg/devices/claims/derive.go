@@ -197,7 +197,7 @@ func (d *deriver) claim(c *corev1.PodResourceClaim) *resourcev1.ResourceClaimSpe
 	return spec
 }
 
-// result is what a request is allocated.
+// result is the allocation of a request.
 type result struct {
 	least  Amounts
 	varies map[string]bool

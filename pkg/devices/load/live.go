@@ -34,7 +34,7 @@ func (l *Live) Replace(p *plan.Program) { l.current.Store(p) }
 type File struct {
 	Path string
 	Live *Live
-	// Every is how often the file is read.
+	// Every is the interval at which the file is read.
 	Every time.Duration
 	Clock clock.WithTicker
 	// Reloaded is called for each change of the file, with nil or the error in it. After an error the last good registry stays in use.

@@ -54,7 +54,7 @@ func (v *vendor) counted(d *Device) RayCounts {
 		if amount == devices.TotalCorePercent {
 			put(name, d.TotalCores)
 		} else {
-			put(name, mul(d.MemoryMiB, max(1, d.Count))) // of a percentage none is known
+			put(name, mul(d.MemoryMiB, max(1, d.Count))) // the memory of a percentage is unknown
 		}
 	}
 	return out

@@ -44,7 +44,7 @@ func Unknown(name string, known []string) string {
 	return msg
 }
 
-// maxName is how much of a name is shown. Kubernetes has none that is longer.
+// maxName is the maximum length of a name in a message. Names of Kubernetes are not longer.
 const maxName = 320
 
 // Short shortens an overlong name, so that messages about a document stay short.

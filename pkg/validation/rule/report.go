@@ -143,7 +143,7 @@ func shown(value any) any {
 	return value
 }
 
-// maxShown is how much of a long text a message repeats.
+// maxShown is the maximum length of a value in a message.
 const maxShown = 256
 
 // Clipped is the text as messages show it.

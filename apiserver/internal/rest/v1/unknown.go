@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxUnknown is how many unknown members are named.
+// maxUnknown is the maximum number of unknown members that an error names.
 const maxUnknown = 10
 
 // warnOfUnknown names unknown members of a body in Warning headers, as Kubernetes does. They are ignored, and may be misspelt.

@@ -24,7 +24,7 @@ import (
 const (
 	// Prefix of the paths of this version.
 	Prefix = "/apis/v2/"
-	// minGzip is from where on compressing is worth its time, as for the Kubernetes API server.
+	// minGzip is the minimum size of a compressed answer in bytes, as for the Kubernetes API server.
 	minGzip = 128 << 10
 )
 
@@ -52,7 +52,7 @@ type Options struct {
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 	// Tunnel connects a WebSocket to a port of the head of a cluster. Errors and nil mean the same as for Dashboard.
 	Tunnel func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, port string) error
-	// Past answers as the dashboard of a past session did. Nil means that there is no history.
+	// Past serves the answers of dashboards of past sessions. Nil means that there is no history.
 	Past *dashboardproxy.Past
 	// Pages shows dashboards to browsers. Nil means that it does not.
 	Pages *dashboardproxy.Pages

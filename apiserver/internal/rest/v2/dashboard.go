@@ -25,7 +25,7 @@ const (
 	pastRoute      = Prefix + "namespaces/{namespace}/history/{kind}/{name}/dashboard/{path}"
 )
 
-// shown is what a path is below: a cluster or, with a kind, the records of an object.
+// shown is the target of a path: a cluster or, with a kind, the records of an object.
 type shown struct {
 	types.NamespacedName
 	kind string

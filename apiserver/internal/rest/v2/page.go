@@ -24,7 +24,7 @@ const (
 	pageRoute       = PagePrefix + "{handle}/{path}"
 )
 
-// maxFiles is how many files of pages are sent at once to browsers that send no credentials with them.
+// maxFiles is the maximum number of files of pages that are sent at once to browsers without credentials.
 const maxFiles = 256
 
 // serveTicket answers with the path of a dashboard's pages.
@@ -115,7 +115,7 @@ func (a *API) sendFile(w http.ResponseWriter, r *http.Request, page dashboardpro
 const (
 	// proofCookie is the beginning of the names of a page's cookies. A number follows it.
 	proofCookie = "raygate-page-"
-	// proofPart is how much of a proof one cookie has: browsers keep up to 4096 bytes with name and attributes.
+	// proofPart is the maximum size of the part of a proof in one cookie, in bytes: browsers keep up to 4096 with name and attributes.
 	proofPart = 3500
 	// maxProofCookies is as many as the longest token needs.
 	maxProofCookies = 18

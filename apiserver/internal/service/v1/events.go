@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxEvents is how many events of an object are shown.
+	// maxEvents is the maximum number of events of an object in an answer.
 	maxEvents = 500
 	// eventsTime is how long an answer waits for events: an object comes from a cache, even if Kubernetes is unreachable.
 	eventsTime = 2 * time.Second

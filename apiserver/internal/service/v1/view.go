@@ -38,7 +38,7 @@ func (v view[T, M]) of(ctx context.Context, views *encoding.Cache, item *store.I
 	return m, flowcontrol.Hold(ctx, viewCopies*int64(len(data)))
 }
 
-// viewCopies is how many times a view is held: as it is kept, and in the answer.
+// viewCopies is the number of copies of a view in memory: the stored one, and that in the answer.
 const viewCopies = 2
 
 // all is of for the items of a list.

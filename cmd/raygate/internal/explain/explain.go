@@ -42,7 +42,7 @@ type Pod struct {
 	// Group and Path are of templates: which group, and where in the object the changes are made.
 	Group string `json:"group,omitempty"`
 	Path  string `json:"path,omitempty"`
-	// AtLeast is how many Pods there are of a group at least.
+	// AtLeast is the minimum number of Pods of a group.
 	AtLeast int64 `json:"atLeast,omitempty"`
 
 	// LeftAlone means that a label of the Pod or of its Namespace prevents device admission from changing it.

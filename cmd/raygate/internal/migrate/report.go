@@ -39,7 +39,7 @@ type Finding struct {
 	// Rule is the id of a rule; see docs/validation.md.
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
-	// Remedy is what to do about the finding; empty if nothing has to be done, or if the message contains it.
+	// Remedy is the remedy for the finding; empty if nothing has to be done, or if the message contains it.
 	Remedy string `json:"remedy,omitempty"`
 }
 

@@ -50,7 +50,7 @@ var flags = map[string]known{
 	"zap-time-encoding":         {note: "has no effect"},
 }
 
-// withFile are flags that KubeRay honours besides a configuration file.
+// withFile are the flags that KubeRay uses even with a configuration file.
 var withFile = []string{"config", "feature-gates", "forced-cluster-upgrade", "kubeconfig", "zap-devel", "zap-encoder", "zap-log-level", "zap-stacktrace-level", "zap-time-encoding"}
 
 // variables are the environment variables of KubeRay 1.7, with functions that check their values for raygate.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// interval is how often the line is rewritten, so that its time is current.
+// interval is the time after which the line is rewritten, so that the time in it is current.
 const interval = time.Second
 
 // IsTerminal reports whether w is a terminal.

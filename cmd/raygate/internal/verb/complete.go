@@ -18,7 +18,7 @@ import (
 const (
 	// completeLimit is how long a shell is kept waiting for names.
 	completeLimit = 3 * time.Second
-	// maxNames is how many names are offered.
+	// maxNames is the maximum number of completions.
 	maxNames = 200
 )
 

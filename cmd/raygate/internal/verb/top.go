@@ -49,7 +49,7 @@ cluster requests nothing.`,
 	return cmd
 }
 
-// demand is what a cluster requests.
+// demand is the total of the requests of a cluster.
 type demand struct {
 	namespace, name, state string
 	ready, wanted          int32

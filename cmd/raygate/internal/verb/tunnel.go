@@ -41,7 +41,7 @@ type localPort struct {
 
 func (p *localPort) address() string { return p.listener.Addr().String() }
 
-// leadsTo reports whether the port of the head has this name, or the usual number of it.
+// leadsTo reports whether the port of the head has this name, or the usual number of that name.
 func (p *localPort) leadsTo(name string) bool {
 	return p.remote == name || p.remote == strconv.Itoa(usualPorts[name])
 }

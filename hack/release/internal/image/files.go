@@ -32,7 +32,7 @@ func baseFiles() []file {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
 		if root.Constraint != nil {
-			continue // trusted with exceptions that a file of certificates cannot express
+			continue // its constraints cannot be expressed in a file of certificates
 		}
 		_ = pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate}) // a Buffer takes everything
 	}

@@ -148,7 +148,7 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 		{Name: "finalizer", Run: r.ensureFinalizer},                // before anything that has to be cleaned up after
 		{Name: "device claims", Run: always(r.deviceClaims)},       // before all that depends on devices
 		{Name: "device facts", Run: r.deviceFacts},                 // the autoscaler reads them when the head starts
-		{Name: "network policies", Run: always(r.networkPolicies)}, // before the Pods that they fence
+		{Name: "network policies", Run: always(r.networkPolicies)}, // before the Pods that they protect
 		{Name: "autoscaler RBAC", Run: always(r.autoscalerRBAC)},   // the head Pod names this ServiceAccount
 		{Name: "ingress", Run: always(r.ingress)},
 		{Name: "token", Run: always(r.authSecret)},                 // Pods take their token from it

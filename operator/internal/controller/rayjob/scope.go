@@ -30,7 +30,7 @@ type scope struct {
 	target *target
 	// answer is the last answer of the dashboard. Set by observeRay.
 	answer poll.Answer[answer]
-	// history is what became of the record of the attempt. Set by observeHistory.
+	// history is the state of the record of the attempt. Set by observeHistory.
 	history archive.Outcome
 	// plan is the decision. Set by plan.
 	plan jobplan.Plan

@@ -92,7 +92,7 @@ func checkGroupName(out *rule.Report, c *Spec, g *rayv1.WorkerGroupSpec, path *f
 		fmt.Sprintf("has %d characters, at most %d are possible with numOfHosts above 1", len(name), maxMultiHostName))
 }
 
-// podPrefix is how much of the names of cluster and group, with a dash between, Pods have in their names.
+// podPrefix is the number of characters of the names of cluster and group, with a dash between them, in the name of a Pod.
 const podPrefix = 50
 
 // namesPods reports whether the name of the group can be part of Pod names. After a long name of the cluster it is cut off.

@@ -51,7 +51,7 @@ func NewNameRules(n Names) NameRules {
 			CEL:    []rule.CEL{{Field: ".metadata.name", Ratchet: rule.CreateOnly, Valid: "self.metadata.name.matches('" + cel.DNS1035Label + "')"}}})}
 }
 
-// generatedSuffix is how many characters the API server adds to generateName.
+// generatedSuffix is the number of characters that the API server adds to generateName.
 const generatedSuffix = 5
 
 var dns1035 = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
@@ -294,7 +294,7 @@ func CheckObjectSize(out *rule.Report, object any) {
 // IsTrue reports whether a switch is set and true.
 func IsTrue(b *bool) bool { return ptr.Deref(b, false) }
 
-// LowerTrue is how the peer reads most of its annotations.
+// LowerTrue interprets a value as the peer does for most of its annotations.
 func LowerTrue(s string) bool { return strings.EqualFold(s, "true") }
 
 // Object is a pointer to an object of one of the kinds that this package supports.
