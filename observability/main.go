@@ -56,7 +56,7 @@ type row struct {
 // panel shows expressions over time.
 type panel struct {
 	title, unit string
-	// text says what to look for.
+	// text is the meaning of the alert.
 	text    string
 	queries []query
 }

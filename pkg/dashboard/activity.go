@@ -148,7 +148,7 @@ type actor struct {
 	State     string `json:"state"`
 }
 
-// use returns the use that an actor shows; empty for none. The actors of Serve are looked at by its applications.
+// use returns the use that an actor shows; empty for none, and for the actors of Serve, which count by their applications.
 func (a actor) use() Use {
 	switch {
 	case a.State == "DEAD" || a.Namespace == namespaceServe || strings.HasPrefix(a.Namespace, "_") || slices.Contains(libraryNamespaces, a.Namespace):

@@ -56,7 +56,7 @@ func kindOf(code int) error {
 	case code >= 200 && code < 300:
 		return ErrMalformed // a dashboard answers 200 or an error
 	default:
-		return ErrUnavailable // a redirect is somebody else, such as a page to log in
+		return ErrUnavailable // a redirect comes from another server, such as a login page
 	}
 }
 

@@ -108,7 +108,7 @@ func (e entry) folder() string {
 	return objects + e.namespace + "/" + e.kind + "/" + e.name + "/" + e.created + "/" + e.run + "/"
 }
 
-// parseEntry is the reverse of key; false for a key of somebody else.
+// parseEntry is the reverse of key; false for a key in another form.
 func parseEntry(key string) (e entry, ok bool) {
 	namespace, rest, found := strings.Cut(strings.TrimPrefix(key, index), "/")
 	parts := strings.Split(rest, "_")

@@ -47,7 +47,7 @@ func (q *Query) matches(item *Summary) bool {
 type Cursor struct {
 	// Token is the bucket's, of the page that has the place. Empty means the first one.
 	Token []byte `json:"t,omitempty"`
-	// After is the last key on that page that was looked at. Empty means none.
+	// After is the last key on that page that was read. Empty means none.
 	After string `json:"a,omitempty"`
 }
 
@@ -105,17 +105,17 @@ func (s *Store) List(ctx context.Context, q Query, from Cursor, size int) (page 
 type listing struct {
 	bucket Bucket
 	query  Query
-	// page has the keys that were listed by token and not looked at, and following is the token of the next ones.
+	// page contains the keys that were listed by token and not read yet. following is the token of the next keys.
 	page             []*blob.ListObject
 	token, following []byte
-	// last is the key that was looked at last, keys how many were.
+	// last is the last key that was read, and keys their number.
 	last string
 	keys int
 	// ended means that no key is left that may belong to the result.
 	ended bool
 }
 
-// more reports whether keys are left, of those that may be looked at for one page.
+// more reports whether there are more keys, within the limit for one page.
 func (l *listing) more() bool { return l.keys < maxKeys && !l.ended }
 
 // read returns the places of at most n entries of the query, each with its key in After.

@@ -72,7 +72,7 @@ func escaped(text string) string {
 	}
 }
 
-// parseUsage is the reverse of key; false for a key of somebody else.
+// parseUsage is the reverse of key; false for a key in another form.
 func parseUsage(key, namespace string) (e usageEntry, ok bool) {
 	month, rest, _ := strings.Cut(strings.TrimPrefix(key, usages+namespace+"/"), "/")
 	parts := strings.Split(rest, "_")

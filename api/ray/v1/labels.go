@@ -59,7 +59,7 @@ const (
 const (
 	// LabelPriorityClassName is the priority class of the gang.
 	LabelPriorityClassName = "ray.io/priority-class-name"
-	// LabelGangSchedulingEnabled asks for gang scheduling. Presence counts; the value is not looked at.
+	// LabelGangSchedulingEnabled enables gang scheduling, whatever its value is.
 	LabelGangSchedulingEnabled = "ray.io/gang-scheduling-enabled"
 	// LabelVolcanoQueueName is the Volcano queue.
 	LabelVolcanoQueueName = "volcano.sh/queue-name"
@@ -104,7 +104,7 @@ const (
 	AnnotationGCSFTDeletionTimeout = "ray.io/gcs-ft-deletion-timeout"
 	// AnnotationOverwriteContainerCmd set to true, on the cluster or a Pod template, keeps the command of the user.
 	AnnotationOverwriteContainerCmd = "ray.io/overwrite-container-cmd"
-	// AnnotationInitializingTimeout is how long a RayService may take to come up: a Go duration, or whole seconds.
+	// AnnotationInitializingTimeout limits the time until a RayService is ready: a Go duration, or whole seconds.
 	AnnotationInitializingTimeout = "ray.io/initializing-timeout"
 	// AnnotationWaitForHead set to true or false on a RayCluster has workers wait, or not, for the head in an init container,
 	// whatever the operator does by default. KubeRay does not have it.

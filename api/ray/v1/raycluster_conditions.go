@@ -17,17 +17,17 @@ const (
 
 // Reasons of the condition RayClusterProvisioned.
 const (
-	// ReasonRayClusterPodsProvisioning says that not all Pods have been ready yet.
+	// ReasonRayClusterPodsProvisioning means that not all Pods have been ready yet.
 	ReasonRayClusterPodsProvisioning = "RayClusterPodsProvisioning"
-	// ReasonAllPodRunningAndReadyFirstTime says that all Pods have been ready once.
+	// ReasonAllPodRunningAndReadyFirstTime means that all Pods have been ready once.
 	ReasonAllPodRunningAndReadyFirstTime = "AllPodRunningAndReadyFirstTime"
 )
 
 // Reasons of the condition HeadPodReady. Others are copied from the head Pod.
 const (
-	// ReasonHeadPodNotFound says that there is no head Pod.
+	// ReasonHeadPodNotFound means that there is no head Pod.
 	ReasonHeadPodNotFound = "HeadPodNotFound"
-	// ReasonHeadPodRunningAndReady says that the head Pod is ready.
+	// ReasonHeadPodRunningAndReady means that the head Pod is ready.
 	ReasonHeadPodRunningAndReady = "HeadPodRunningAndReady"
 	// ReasonUnknown stands in when the head Pod gives no reason.
 	ReasonUnknown = "Unknown"
@@ -35,15 +35,15 @@ const (
 
 // Reasons of the condition ReplicaFailure: the operation that failed.
 const (
-	// ReasonFailedDeleteAllPods says that deleting all Pods of the cluster failed.
+	// ReasonFailedDeleteAllPods means that deleting all Pods of the cluster failed.
 	ReasonFailedDeleteAllPods = "FailedDeleteAllPods"
-	// ReasonFailedDeleteHeadPod says that deleting the head Pod failed.
+	// ReasonFailedDeleteHeadPod means that deleting the head Pod failed.
 	ReasonFailedDeleteHeadPod = "FailedDeleteHeadPod"
-	// ReasonFailedCreateHeadPod says that creating the head Pod failed.
+	// ReasonFailedCreateHeadPod means that creating the head Pod failed.
 	ReasonFailedCreateHeadPod = "FailedCreateHeadPod"
-	// ReasonFailedDeleteWorkerPod says that deleting a worker Pod failed.
+	// ReasonFailedDeleteWorkerPod means that deleting a worker Pod failed.
 	ReasonFailedDeleteWorkerPod = "FailedDeleteWorkerPod"
-	// ReasonFailedCreateWorkerPod says that creating a worker Pod failed.
+	// ReasonFailedCreateWorkerPod means that creating a worker Pod failed.
 	ReasonFailedCreateWorkerPod = "FailedCreateWorkerPod"
 )
 
@@ -70,7 +70,7 @@ const (
 	// RayClusterStalled is True while the cluster cannot become what the spec asks for unless somebody does something
 	// about it; the message says which Pod is concerned and why.
 	RayClusterStalled = "Stalled"
-	// RayClusterIdle says whether something runs on a cluster with AnnotationIdleTimeout, and since when. It is absent until its dashboard
+	// RayClusterIdle reports whether something runs on a cluster with AnnotationIdleTimeout, and since when. It is absent until its dashboard
 	// has answered, and while the cluster is suspended.
 	RayClusterIdle = "Idle"
 	// RayClusterExpired is False from the warning that the cluster is about to be suspended or deleted because it is idle or old, and True
@@ -82,67 +82,67 @@ const (
 const (
 	// ReasonNothingRuns belongs to True.
 	ReasonNothingRuns = "NothingRuns"
-	// ReasonDriverRuns says that a driver runs, such as one of a job, a notebook or Ray Client. Status False.
+	// ReasonDriverRuns means that a driver runs, such as one of a job, a notebook or Ray Client. Status False.
 	ReasonDriverRuns = "DriverRuns"
-	// ReasonJobActive says that a submitted job waits or runs. Status False.
+	// ReasonJobActive means that a submitted job waits or runs. Status False.
 	ReasonJobActive = "JobActive"
-	// ReasonServeActive says that Ray Serve has an application. Status False.
+	// ReasonServeActive means that Ray Serve has an application. Status False.
 	ReasonServeActive = "ServeActive"
-	// ReasonActorAlive says that a detached actor exists. Status False.
+	// ReasonActorAlive means that a detached actor exists. Status False.
 	ReasonActorAlive = "ActorAlive"
-	// ReasonComponentActive says that the activity hook of the cluster reports something as active. Status False.
+	// ReasonComponentActive means that the activity hook of the cluster reports something as active. Status False.
 	ReasonComponentActive = "ComponentActive"
-	// ReasonDashboardUnreachable says that it is not known whether something runs. Status Unknown.
+	// ReasonDashboardUnreachable means that it is not known whether something runs. Status Unknown.
 	ReasonDashboardUnreachable = "DashboardUnreachable"
 )
 
 // Reasons of the condition Expired.
 const (
-	// ReasonIdleTimeout says that the cluster has been idle for AnnotationIdleTimeout.
+	// ReasonIdleTimeout means that the cluster has been idle for AnnotationIdleTimeout.
 	ReasonIdleTimeout = "IdleTimeout"
-	// ReasonMaxAge says that the cluster is as old as AnnotationMaxAge.
+	// ReasonMaxAge means that the cluster is as old as AnnotationMaxAge.
 	ReasonMaxAge = "MaxAge"
-	// ReasonSuspendSchedule says that it is time by AnnotationSuspendSchedule.
+	// ReasonSuspendSchedule means that it is time by AnnotationSuspendSchedule.
 	ReasonSuspendSchedule = "SuspendSchedule"
 )
 
 // Reasons of the condition Stalled. Of several the first of this list is given, and the message has all.
 const (
-	// ReasonQuotaExceeded says that a quota keeps Pods from being created.
+	// ReasonQuotaExceeded means that a quota prevents the creation of Pods.
 	ReasonQuotaExceeded = "QuotaExceeded"
-	// ReasonAdmissionDenied says that a webhook or a policy keeps Pods from being created.
+	// ReasonAdmissionDenied means that a webhook or a policy prevents the creation of Pods.
 	ReasonAdmissionDenied = "AdmissionDenied"
-	// ReasonRequestRefused says that something else keeps objects from being created or deleted.
+	// ReasonRequestRefused means that another error prevents the creation or deletion of objects.
 	ReasonRequestRefused = "RequestRefused"
-	// ReasonHeadRestartDisabled says that the head is gone and an annotation forbids to replace it.
+	// ReasonHeadRestartDisabled means that the head has ended and an annotation forbids its replacement.
 	ReasonHeadRestartDisabled = "HeadRestartDisabled"
-	// ReasonPodsHeld says that no Pods may be created before something else is ready.
+	// ReasonPodsHeld means that no Pods may be created before something else is ready.
 	ReasonPodsHeld = "PodsHeld"
-	// ReasonUnschedulable says that a Pod has not found a node for long.
+	// ReasonUnschedulable means that a Pod has not been scheduled for some time.
 	ReasonUnschedulable = "Unschedulable"
-	// ReasonSchedulingGated says that a Pod has been held back by scheduling gates for long.
+	// ReasonSchedulingGated means that scheduling gates have delayed a Pod for some time.
 	ReasonSchedulingGated = "SchedulingGated"
-	// ReasonImagePullFailed says that an image cannot be had.
+	// ReasonImagePullFailed means that an image cannot be pulled.
 	ReasonImagePullFailed = "ImagePullFailed"
-	// ReasonContainerCannotStart says that a container cannot be started, for example because a Secret is missing.
+	// ReasonContainerCannotStart means that a container cannot be started, for example because a Secret is missing.
 	ReasonContainerCannotStart = "ContainerCannotStart"
-	// ReasonCrashLoop says that a container ends again and again.
+	// ReasonCrashLoop means that a container ends repeatedly.
 	ReasonCrashLoop = "CrashLoop"
-	// ReasonTerminationStuck says that a deleted Pod does not go away, which also keeps a new head from being created.
+	// ReasonTerminationStuck means that a deleted Pod still exists, which also prevents the creation of a new head.
 	ReasonTerminationStuck = "TerminationStuck"
 )
 
 // Reasons of the condition InvalidSpec.
 const (
-	// ReasonInvalidRayClusterSpec says that rules are broken; the message lists all of them with their field paths.
+	// ReasonInvalidRayClusterSpec means that rules are broken; the message lists all of them with their field paths.
 	ReasonInvalidRayClusterSpec = "InvalidRayClusterSpec"
-	// ReasonToleratedRayClusterSpec says that rules are broken which would refuse a new cluster; this one runs already and is looked after as usual.
+	// ReasonToleratedRayClusterSpec means that rules are broken which would refuse a new cluster; this one runs already and is reconciled as usual.
 	ReasonToleratedRayClusterSpec = "ToleratedRayClusterSpec"
 )
 
 // Reasons of the condition ReplicaFailure that KubeRay does not have.
 const (
-	// ReasonFailedCreateHeadService says that the head Service does not exist and cannot be created, so that no Pods are made.
+	// ReasonFailedCreateHeadService means that the head Service does not exist and cannot be created. Without it no Pods are created.
 	ReasonFailedCreateHeadService = "FailedCreateHeadService"
 )
 

@@ -61,7 +61,7 @@ type RedisCredential struct {
 	ValueFrom *corev1.EnvVarSource `json:"valueFrom,omitempty"`
 }
 
-// GCSStorageDeletionPolicy says what happens to the volume claim of a cluster that is deleted.
+// GCSStorageDeletionPolicy specifies what happens to the volume claim of a cluster that is deleted.
 // +kubebuilder:validation:Enum=DeleteWithCluster;Retain
 type GCSStorageDeletionPolicy string
 
@@ -94,13 +94,13 @@ type GcsEmbeddedStorage struct {
 	// +optional
 	SubPath string `json:"subPath,omitempty"`
 
-	// deletionPolicy says whether the claim that the operator created is deleted with the cluster. Unset means
+	// deletionPolicy specifies whether the claim that the operator created is deleted with the cluster. Unset means
 	// DeleteWithCluster.
 	// +optional
 	DeletionPolicy *GCSStorageDeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
-// AuthMode says how the Ray APIs of a cluster are guarded.
+// AuthMode specifies how the Ray APIs of a cluster are guarded.
 // +kubebuilder:validation:Enum=disabled;token
 type AuthMode string
 
@@ -153,7 +153,7 @@ type CollectorOptions struct {
 	Env []corev1.EnvVar `json:"env,omitempty"`
 }
 
-// NetworkPolicyMode says which directions of traffic are denied unless a rule allows them.
+// NetworkPolicyMode specifies which directions of traffic are denied unless a rule allows them.
 // +kubebuilder:validation:Enum=DenyAll;DenyAllIngress;DenyAllEgress
 type NetworkPolicyMode string
 
@@ -168,7 +168,7 @@ const (
 
 // NetworkPolicyConfig fences the Pods of a cluster. Traffic between them is always allowed; DNS is not, unless a rule says so.
 type NetworkPolicyConfig struct {
-	// mode says which directions are denied unless a rule allows them.
+	// mode specifies which directions are denied unless a rule allows them.
 	// +optional
 	// +kubebuilder:default=DenyAll
 	Mode *NetworkPolicyMode `json:"mode,omitempty"`

@@ -53,7 +53,7 @@ type RayClusterSpec struct {
 	// +optional
 	GcsFaultToleranceOptions *GcsFaultToleranceOptions `json:"gcsFaultToleranceOptions,omitempty"`
 
-	// upgradeStrategy says what happens to running Pods when the spec changes.
+	// upgradeStrategy specifies what happens to running Pods when the spec changes.
 	// +optional
 	UpgradeStrategy *RayClusterUpgradeStrategy `json:"upgradeStrategy,omitempty"`
 
@@ -126,7 +126,7 @@ type HeadGroupSpec struct {
 	IngressOptions *IngressOptions `json:"ingressOptions,omitempty"`
 }
 
-// IngressPathType says how the path of the dashboard Ingress is matched.
+// IngressPathType specifies how the path of the dashboard Ingress is matched.
 // +kubebuilder:validation:Enum=Exact;Prefix;ImplementationSpecific
 type IngressPathType string
 
@@ -149,7 +149,7 @@ type IngressOptions struct {
 	// +optional
 	Path *string `json:"path,omitempty"`
 
-	// pathType says how path is matched. Unset means Prefix.
+	// pathType specifies how path is matched. Unset means Prefix.
 	// +optional
 	PathType *IngressPathType `json:"pathType,omitempty"`
 
@@ -303,7 +303,7 @@ type AutoscalerOptions struct {
 	Args []string `json:"args,omitempty"`
 }
 
-// RayClusterUpgradeType says what happens to running Pods when the spec changes.
+// RayClusterUpgradeType specifies what happens to running Pods when the spec changes.
 // +kubebuilder:validation:Enum=Recreate;None
 type RayClusterUpgradeType string
 
@@ -314,7 +314,7 @@ const (
 	RayClusterUpgradeNone RayClusterUpgradeType = "None"
 )
 
-// RayClusterUpgradeStrategy says what happens to running Pods when the spec changes.
+// RayClusterUpgradeStrategy specifies what happens to running Pods when the spec changes.
 type RayClusterUpgradeStrategy struct {
 	// type is Recreate (delete all Pods and make new ones) or None (leave running Pods as they are). Unset means None.
 	// Clusters that belong to a RayJob or a RayService may not set it.

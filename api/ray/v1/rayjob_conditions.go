@@ -3,7 +3,7 @@ package v1
 // Condition types of a RayJob, of which KubeRay has none. They follow from jobStatus, jobDeploymentStatus and reason, and all but
 // RayJobRunning are absent before they are True for the first time.
 const (
-	// RayJobRunning is True while Ray runs the program. Its reason says what is missing otherwise.
+	// RayJobRunning is True while Ray runs the program. Otherwise its reason names the missing part.
 	RayJobRunning = "Running"
 	// RayJobSuspended is True while spec.suspend keeps the job from running and nothing of it is left.
 	RayJobSuspended = "Suspended"
@@ -19,23 +19,23 @@ const (
 
 // Reasons of the condition RayJobRunning.
 const (
-	// ReasonJobRunning says that Ray runs the program.
+	// ReasonJobRunning means that Ray runs the program.
 	ReasonJobRunning = "JobRunning"
-	// ReasonClusterNotReady says that the RayCluster is not ready yet.
+	// ReasonClusterNotReady means that the RayCluster is not ready yet.
 	ReasonClusterNotReady = "ClusterNotReady"
-	// ReasonJobAwaited says that spec.jobId is missing in InteractiveMode.
+	// ReasonJobAwaited means that spec.jobId is missing in InteractiveMode.
 	ReasonJobAwaited = "JobAwaited"
-	// ReasonJobNotSubmitted says that Ray has not got the job yet.
+	// ReasonJobNotSubmitted means that the job has not been submitted to Ray yet.
 	ReasonJobNotSubmitted = "JobNotSubmitted"
-	// ReasonJobPending says that Ray has not started the program yet.
+	// ReasonJobPending means that Ray has not started the program yet.
 	ReasonJobPending = "JobPending"
-	// ReasonJobEnded says that the program has ended, or was given up on.
+	// ReasonJobEnded means that the program has ended, or that the operator gave up on it.
 	ReasonJobEnded = "JobEnded"
-	// ReasonJobRetrying says that an attempt failed and the next one has not begun.
+	// ReasonJobRetrying means that an attempt failed and the next one has not begun.
 	ReasonJobRetrying = "JobRetrying"
-	// ReasonJobSuspended says that the job is suspended, or is being suspended. It is also the reason of RayJobSuspended.
+	// ReasonJobSuspended means that the job is suspended, or is being suspended. It is also the reason of RayJobSuspended.
 	ReasonJobSuspended = "JobSuspended"
-	// ReasonJobInvalid says that the object breaks rules. It is also the reason of RayJobInvalidSpec.
+	// ReasonJobInvalid means that the object breaks rules. It is also the reason of RayJobInvalidSpec.
 	ReasonJobInvalid = "InvalidRayJobSpec"
 )
 
@@ -47,10 +47,10 @@ const (
 	ReasonJobRepaired = "SpecRepaired"
 	// ReasonJobSucceeded and ReasonJobStopped are those of RayJobComplete.
 	ReasonJobSucceeded = "JobSucceeded"
-	// ReasonJobStopped says that the Ray job was stopped by a request to Ray.
+	// ReasonJobStopped means that the Ray job was stopped by a request to Ray.
 	ReasonJobStopped = "JobStopped"
 	// ReasonDashboardNotAnswering and ReasonDashboardAnswers are those of RayJobDashboardUnreachable.
 	ReasonDashboardNotAnswering = "DashboardNotAnswering"
-	// ReasonDashboardAnswers says that Ray can be asked again.
+	// ReasonDashboardAnswers means that the dashboard answers again.
 	ReasonDashboardAnswers = "DashboardAnswers"
 )

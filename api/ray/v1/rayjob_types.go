@@ -97,7 +97,7 @@ const (
 	ValidationFailed JobFailedReason = "ValidationFailed"
 )
 
-// JobSubmissionMode says how a job reaches Ray. The schema accepts any text; the operator refuses unknown ones.
+// JobSubmissionMode specifies how a job reaches Ray. The schema accepts any text; the operator refuses unknown ones.
 type JobSubmissionMode string
 
 const (
@@ -123,7 +123,7 @@ type SubmitterConfig struct {
 	BackoffLimit *int32 `json:"backoffLimit,omitempty"`
 }
 
-// DeletionPolicyType says what is deleted after a job ended.
+// DeletionPolicyType specifies what is deleted after a job ended.
 // +kubebuilder:validation:Enum=DeleteCluster;DeleteWorkers;DeleteSelf;DeleteNone
 type DeletionPolicyType string
 
@@ -138,19 +138,19 @@ const (
 	DeleteNone DeletionPolicyType = "DeleteNone"
 )
 
-// DeletionStrategy says what is deleted after a job ended, in one of two forms: deletionRules, or the older pair of
+// DeletionStrategy specifies what is deleted after a job ended, in one of two forms: deletionRules, or the older pair of
 // onSuccess and onFailure.
 //
 // +kubebuilder:validation:XValidation:rule="!((has(self.onSuccess) || has(self.onFailure)) && has(self.deletionRules))",message="legacy policies (onSuccess/onFailure) and deletionRules cannot be used together within the same deletionStrategy"
 // +kubebuilder:validation:XValidation:rule="((has(self.onSuccess) && has(self.onFailure)) || has(self.deletionRules))",message="deletionStrategy requires either BOTH onSuccess and onFailure, OR the deletionRules field (cannot be empty)"
 type DeletionStrategy struct {
-	// onSuccess says what is deleted after a success.
+	// onSuccess specifies what is deleted after a success.
 	//
 	// Deprecated: use deletionRules.
 	// +optional
 	OnSuccess *DeletionPolicy `json:"onSuccess,omitempty"`
 
-	// onFailure says what is deleted after a failure.
+	// onFailure specifies what is deleted after a failure.
 	//
 	// Deprecated: use deletionRules.
 	// +optional
@@ -163,7 +163,7 @@ type DeletionStrategy struct {
 	DeletionRules []DeletionRule `json:"deletionRules,omitempty"`
 }
 
-// DeletionPolicy says what is deleted.
+// DeletionPolicy specifies what is deleted.
 type DeletionPolicy struct {
 	// policy is DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone.
 	// +optional

@@ -21,52 +21,52 @@ const (
 
 // Reasons of the conditions of a RayService.
 const (
-	// ReasonRayServiceInitializing says that the first cluster is being prepared.
+	// ReasonRayServiceInitializing means that the first cluster is being prepared.
 	ReasonRayServiceInitializing = "Initializing"
-	// ReasonRayServiceInitializingTimeout says that this took longer than AnnotationInitializingTimeout allows.
+	// ReasonRayServiceInitializingTimeout means that this took longer than AnnotationInitializingTimeout allows.
 	ReasonRayServiceInitializingTimeout = "InitializingTimeout"
-	// ReasonNonZeroServeEndpoints says that the serve Service has ready endpoints.
+	// ReasonNonZeroServeEndpoints means that the serve Service has ready endpoints.
 	ReasonNonZeroServeEndpoints = "NonZeroServeEndpoints"
-	// ReasonZeroServeEndpoints says that it has none.
+	// ReasonZeroServeEndpoints means that it has none.
 	ReasonZeroServeEndpoints = "ZeroServeEndpoints"
-	// ReasonRayServiceValidationFailed says that the spec breaks a rule.
+	// ReasonRayServiceValidationFailed means that the spec breaks a rule.
 	ReasonRayServiceValidationFailed = "ValidationFailed"
-	// ReasonBothActivePendingClustersExist says that an upgrade is under way.
+	// ReasonBothActivePendingClustersExist means that an upgrade is under way.
 	ReasonBothActivePendingClustersExist = "BothActivePendingClustersExist"
-	// ReasonNoPendingCluster says that no upgrade is under way.
+	// ReasonNoPendingCluster means that no upgrade is under way.
 	ReasonNoPendingCluster = "NoPendingCluster"
-	// ReasonNoActiveCluster says that there is nothing to upgrade from.
+	// ReasonNoActiveCluster means that there is nothing to upgrade from.
 	ReasonNoActiveCluster = "NoActiveCluster"
-	// ReasonDesiredClusterSpecChanged says that the spec went back before the upgrade was finished.
+	// ReasonDesiredClusterSpecChanged means that the spec was reverted before the upgrade ended.
 	ReasonDesiredClusterSpecChanged = "DesiredClusterSpecChanged"
-	// ReasonSuspendRequested says that suspend was set.
+	// ReasonSuspendRequested means that suspend was set.
 	ReasonSuspendRequested = "SuspendRequested"
-	// ReasonSuspendInProgress says that owned objects are being deleted.
+	// ReasonSuspendInProgress means that owned objects are being deleted.
 	ReasonSuspendInProgress = "SuspendInProgress"
-	// ReasonSuspendComplete says that they are gone.
+	// ReasonSuspendComplete means that they are deleted.
 	ReasonSuspendComplete = "SuspendComplete"
-	// ReasonServeConfigInvalid says that serveConfigV2 cannot be sent to Ray Serve.
+	// ReasonServeConfigInvalid means that serveConfigV2 cannot be sent to Ray Serve.
 	ReasonServeConfigInvalid = "ServeConfigInvalid"
-	// ReasonServeConfigRefused says that Ray Serve does not accept serveConfigV2.
+	// ReasonServeConfigRefused means that Ray Serve does not accept serveConfigV2.
 	ReasonServeConfigRefused = "ServeConfigRefused"
-	// ReasonDashboardUnavailable says that the dashboard of a cluster whose head is ready has not answered for some time.
+	// ReasonDashboardUnavailable means that the dashboard of a cluster whose head is ready has not answered for some time.
 	ReasonDashboardUnavailable = "DashboardUnavailable"
-	// ReasonApplicationsFailed says that applications did not come up on the cluster that is being prepared.
+	// ReasonApplicationsFailed means that applications did not start on the cluster that is being prepared.
 	ReasonApplicationsFailed = "ApplicationsFailed"
-	// ReasonChildRefused says that an object that the service needs cannot be written.
+	// ReasonChildRefused means that an object that the service needs cannot be written.
 	ReasonChildRefused = "ChildRefused"
-	// ReasonGatewayAPIMissing says that the Kubernetes cluster does not serve the Gateway API.
+	// ReasonGatewayAPIMissing means that the Kubernetes cluster does not serve the Gateway API.
 	ReasonGatewayAPIMissing = "GatewayAPIMissing"
-	// ReasonProgressDeadlineExceeded says that the service, or its upgrade, has not come any further for a long time.
+	// ReasonProgressDeadlineExceeded means that the service, or its upgrade, has made no progress for a long time.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
-	// ReasonRouted says that the Gateway leads requests to the service.
+	// ReasonRouted means that the Gateway routes requests to the service.
 	ReasonRouted = "Routed"
-	// ReasonGatewayNotReady says that the Gateway is not accepted or not programmed.
+	// ReasonGatewayNotReady means that the Gateway is not accepted or not programmed.
 	ReasonGatewayNotReady = "GatewayNotReady"
-	// ReasonHTTPRouteNotAccepted says that the Gateway has not accepted the HTTPRoute as it is now.
+	// ReasonHTTPRouteNotAccepted means that the Gateway has not accepted the HTTPRoute as it is now.
 	ReasonHTTPRouteNotAccepted = "HTTPRouteNotAccepted"
-	// ReasonRollbackImpossible says that the cluster to go back to does not exist any more.
+	// ReasonRollbackImpossible means that the earlier cluster does not exist any more.
 	ReasonRollbackImpossible = "RollbackImpossible"
-	// ReasonRayServiceResumed says that suspend was taken back.
+	// ReasonRayServiceResumed means that suspend was unset.
 	ReasonRayServiceResumed = "RayServiceResumed"
 )

@@ -15,7 +15,7 @@ const (
 	ServiceNotRunning ServiceStatus = ""
 )
 
-// RayServiceUpgradeType says how a change of the cluster reaches users. The schema accepts any text; the operator
+// RayServiceUpgradeType specifies how a change of the cluster reaches users. The schema accepts any text; the operator
 // refuses unknown ones.
 type RayServiceUpgradeType string
 
@@ -28,7 +28,7 @@ const (
 	RayServiceUpgradeNone RayServiceUpgradeType = "None"
 )
 
-// RayServiceUpgradeStrategy says how a change of the cluster reaches users.
+// RayServiceUpgradeStrategy specifies how a change of the cluster reaches users.
 type RayServiceUpgradeStrategy struct {
 	// type is NewCluster (prepare a new cluster, then move all traffic), NewClusterWithIncrementalUpgrade (move it in
 	// steps; needs the feature gate RayServiceIncrementalUpgrade) or None. Unset means NewCluster, unless the operator
@@ -71,7 +71,7 @@ type RayServiceSpec struct {
 	// +optional
 	ServeService *corev1.Service `json:"serveService,omitempty"`
 
-	// upgradeStrategy says how a change of the cluster reaches users.
+	// upgradeStrategy specifies how a change of the cluster reaches users.
 	// +optional
 	UpgradeStrategy *RayServiceUpgradeStrategy `json:"upgradeStrategy,omitempty"`
 

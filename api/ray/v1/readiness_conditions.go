@@ -15,15 +15,15 @@ const (
 const (
 	// ReasonAllPodsReady is the reason of Ready of a RayCluster.
 	ReasonAllPodsReady = "AllPodsReady"
-	// ReasonWorkersNotReady says that worker Pods are being created, deleted or started.
+	// ReasonWorkersNotReady means that worker Pods are being created, deleted or started.
 	ReasonWorkersNotReady = "WorkersNotReady"
-	// ReasonQueued says that Kueue has not admitted the object yet.
+	// ReasonQueued means that Kueue has not admitted the object yet.
 	ReasonQueued = "Queued"
-	// ReasonServeConfigPending says that Ray Serve does not run the present serveConfigV2 yet.
+	// ReasonServeConfigPending means that Ray Serve does not run the present serveConfigV2 yet.
 	ReasonServeConfigPending = "ServeConfigPending"
 	// ReasonScheduled is the reason of Ready of a RayCronJob.
 	ReasonScheduled = "Scheduled"
-	// ReasonInvalidRayCronJobSpec says that the spec of a RayCronJob breaks rules.
+	// ReasonInvalidRayCronJobSpec means that the spec of a RayCronJob breaks rules.
 	ReasonInvalidRayCronJobSpec = "InvalidRayCronJobSpec"
 )
 

@@ -90,7 +90,7 @@ func refused(path *field.Path, got any, detail string) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, problem.Short(text(got)), detail).WithOrigin(origin)}
 }
 
-// membersOf returns the members of an object, or the items of a list by their keys; nil if there are none to tell apart.
+// membersOf returns the members of an object, or the items of a list by their keys; nil for any other value.
 func membersOf(name string, value any) map[string]any {
 	members, _ := value.(map[string]any)
 	if items, ok := value.([]any); ok && lists[name].key != "" {

@@ -69,7 +69,7 @@ func (r *Resource) withPast(ctx context.Context, req target) (*Resource, *Record
 	return past, record, err
 }
 
-// finding says that a diagnosis is about the past.
+// finding states that a diagnosis is about the past.
 func (r *Record) finding(kind, name string) *raygatev2.Finding {
 	reason, what, ended := "Recorded", fmt.Sprintf("this is attempt %d", r.Attempt), r.Ended.UTC().Format(time.RFC3339)
 	if r.Deleted {

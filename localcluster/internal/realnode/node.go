@@ -9,7 +9,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/proc"
 )
 
-// Options say what to start and where. All are required.
+// Options configure a node. All are required.
 type Options struct {
 	// Dir gets everything: images, logs, sockets, volumes of Pods.
 	Dir string

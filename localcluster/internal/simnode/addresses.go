@@ -44,7 +44,7 @@ func (a *addresses) reserve(uid, ip string) {
 }
 
 // assign returns the address of the Pod, a new one the first time. An address is
-// given again as late as possible, so that nobody reaches a stranger through an
+// reused as late as possible, so that no client reaches another Pod through an
 // address he remembers.
 func (a *addresses) assign(uid string) (string, error) {
 	a.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/podrun"
 )
 
-// Labels that say which Pods are Ray heads, and which are of one cluster.
+// Labels of the Pods of a cluster, and of Ray heads.
 const (
 	labelNodeType = "ray.io/node-type"
 	labelCluster  = "ray.io/cluster"

@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/podrun"
 )
 
-// hasReal reports whether containers of the Pod run as processes. A Pod whose life its annotations tell has none.
+// hasReal reports whether containers of the Pod run as processes. A Pod with annotations for its phases has none.
 func hasReal(pod *corev1.Pod) bool {
 	if _, ok := exitCode(pod); ok || pod.Annotations[annotationStayPending] == "true" {
 		return false

@@ -57,7 +57,7 @@ type Options struct {
 
 	// WatchNamespaces are the namespaces to watch; empty means all.
 	WatchNamespaces []string
-	// Shard says which of their Ray objects are looked after.
+	// Shard selects the Ray objects of this operator.
 	Shard ShardOptions
 	// ReconcileConcurrency is the number of objects per kind that are reconciled at once.
 	ReconcileConcurrency int

@@ -62,7 +62,7 @@ func (h *handler) Handle(ctx context.Context, req admission.Request) (response a
 
 func (h *handler) answer(ctx context.Context, req admission.Request) answer {
 	if req.SubResource != "" || req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
-		return allow(outcomeSkipped) // not registered; somebody else's configuration sent it here
+		return allow(outcomeSkipped) // not registered; another configuration sent it here
 	}
 	if got := req.Kind.Kind; got != h.kind.Kind || req.Kind.Group != group || req.Kind.Version != hubVersion {
 		return answer{outcome: outcomeFailed, response: admission.Errored(http.StatusBadRequest,

@@ -41,7 +41,7 @@ type Devices struct {
 	// Varies are Ray resources whose amount depends on the allocation, such as requests for all devices or with different alternatives. Ray
 	// has the least possible amount of them.
 	Varies map[string]bool
-	// Opaque means that the Ray container sees devices that may be a resource of Ray, but nothing says which.
+	// Opaque means that the Ray container sees devices whose resource in Ray is unknown.
 	Opaque bool
 	// Pod are the devices that each Pod requests, by templates and for all its containers.
 	Pod Amounts

@@ -75,7 +75,7 @@ func (all Templates) Expand(tree map[string]any) (field.ErrorList, error) {
 		delete(g.group, memberTemplate)
 		template, ok := g.group["template"].(map[string]any)
 		if !ok {
-			continue // nothing to give it to; Kubernetes says that it is missing
+			continue // no container to apply it to; Kubernetes refuses the object for the missing container
 		}
 		resources, tolerations, more := all.expand(name, field.NewPath(memberTemplate))
 		errs = append(errs, more...)

@@ -57,7 +57,7 @@ func checkPlace(namespace string, o one) field.ErrorList {
 	return p.ErrorList
 }
 
-// checkOwned is checkPlace for an object that belongs to somebody.
+// checkOwned is checkPlace for an object with an owner.
 func checkOwned(namespace string, o interface {
 	one
 	GetUser() string

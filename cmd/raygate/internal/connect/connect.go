@@ -187,7 +187,7 @@ func (f *Flags) credentials(c *raygate.Config) error {
 	return f.useIdentity(c, id)
 }
 
-// useLogin makes the person the caller who is logged in at the gateway, and reports whether somebody is.
+// useLogin uses the token of the login at the gateway, and reports whether there is one.
 func (f *Flags) useLogin(c *raygate.Config) (bool, error) {
 	if f.explicit() {
 		return false, nil

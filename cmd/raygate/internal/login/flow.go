@@ -54,7 +54,7 @@ func (l *Login) Browser(ctx context.Context, port int, show func(url string)) er
 	back := &callback{state: rand.Text(), done: make(chan *http.Request, 1)}
 	server := &http.Server{Handler: back, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
-	defer func() { _ = server.Shutdown(context.WithoutCancel(ctx)) }() // after the page that says how it went
+	defer func() { _ = server.Shutdown(context.WithoutCancel(ctx)) }() // after the page with the result
 	verifier, nonce := oauth2.GenerateVerifier(), rand.Text()
 	// Google gives a token for the renewal for this parameter, and all others for the scope offline_access.
 	show(p.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier), oidc.Nonce(nonce), oauth2.AccessTypeOffline))

@@ -103,7 +103,7 @@ func decode(checks validation.Checks, u *unstructured.Unstructured) (validation.
 	return object, json.Unmarshal(data, object)
 }
 
-// ran reports whether something was made from the object, as the controllers tell by its status.
+// ran reports whether something was created from the object, by its status, as the controllers do.
 func ran(object validation.Object) bool {
 	switch o := object.(type) {
 	case *rayv1.RayCluster:

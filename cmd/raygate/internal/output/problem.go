@@ -70,7 +70,7 @@ func headOf(p *raygate.Problem) string {
 	}
 }
 
-// remedyOf returns what to do about a problem; empty if nobody can say.
+// remedyOf returns the remedy for a problem; empty if it is unknown.
 func remedyOf(p *raygate.Problem) string {
 	if remedy, found := remedies[p.Reason]; found {
 		return remedy

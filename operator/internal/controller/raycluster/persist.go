@@ -51,7 +51,7 @@ func (r *Reconciler) persist(ctx context.Context, before *rayv1.RayCluster, s *s
 	return nil
 }
 
-// tell sends the events of a status that is stored.
+// tell sends the events of a stored status.
 func (r *Reconciler) tell(s *scope) {
 	report.Send(r.config.Recorder, s.cluster, s.events)
 	texts := make([]string, len(s.children))

@@ -125,7 +125,7 @@ func readReview(w http.ResponseWriter, r *http.Request) (*admissionv1.AdmissionR
 
 func (h *hook) answer(ctx context.Context, req admission.Request) answer {
 	if req.SubResource != "" || req.Operation != admissionv1.Create || req.Kind.Group != corev1.GroupName || req.Kind.Kind != "Pod" {
-		return allowed(outcomeNothing) // not registered; somebody else's configuration sent it here
+		return allowed(outcomeNothing) // not registered; another configuration sent it here
 	}
 	program := h.registry.Program()
 	a := h.handle(ctx, req, program)

@@ -11,7 +11,7 @@ import (
 	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
-// Facts returns the problems of a RayCluster that o.Facts tell of, errors and warnings, and no others.
+// Facts returns only the errors and warnings of a RayCluster that follow from o.Facts.
 func Facts(rc *rayv1.RayCluster, o rule.Options) field.ErrorList {
 	if rc == nil || o.Facts == nil {
 		return nil

@@ -230,7 +230,7 @@ func checkExpiry(out *rule.Report, annotations map[string]string, path *field.Pa
 	}
 }
 
-// originPrefix begins the labels that tell which object a cluster was made for.
+// originPrefix is the prefix of the labels that name the object for which a cluster was created.
 const originPrefix = "ray.io/originated-from"
 
 var rc577 = rule.New(rule.Rule{ID: "RC-577", Kind: rule.KindAny, Field: "metadata.labels[ray.io/gang-scheduling-enabled]", Condition: "value false (or anything but true)",
