@@ -131,6 +131,7 @@ func TestJob(t *testing.T) {
 			t.Errorf("the field %s is called %q", name, field.Name)
 		}
 	}
+	u.must(u.page.Run(`scrollTo(0, 0)`, nil)) // else the bar at the top covers half a choice
 	u.looks("submit")
 	u.click("button", "Submit")
 	u.isAt("/ui/namespaces/" + ns + "/jobs/train?tab=logs")
