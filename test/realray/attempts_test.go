@@ -28,6 +28,11 @@ func TestFailingJobIsRetried(t *testing.T) {
 	if st.RayClusterName == first {
 		t.Errorf("both attempts were on %s", first)
 	}
+	w.clustersGone()
+}
+
+func (w *world) clustersGone() {
+	w.t.Helper()
 	w.eventually("the clusters are gone", func(ctx context.Context) error {
 		list := &rayv1.RayClusterList{}
 		if err := product.client.List(ctx, list, client.InNamespace(w.ns)); err != nil {

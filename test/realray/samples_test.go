@@ -43,7 +43,7 @@ func TestSamples(t *testing.T) {
 		"rayservice.minimal.yaml":           {prepare: withFruits, want: fruits},
 		"rayservice.gpu.yaml":               {prepare: withGPUs, want: fruits},
 		"rayservice.high-availability.yaml": {prepare: withRedis, want: fruits},
-		"rayservice.own-code.yaml":          {prepare: withOwnCode, want: `"words":"nothing"`},
+		"rayservice.own-code.yaml":          {prepare: withOwnCode, want: "nothing"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
@@ -70,6 +70,10 @@ func TestSamples(t *testing.T) {
 				w.create(o)
 				w.serviceReady(o)
 				w.serviceAnswers(o, tc.want)
+				if err := product.client.Delete(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				w.clustersGone() // while there is Redis, from which one of them deletes its data
 			}
 		})
 	}
