@@ -64,7 +64,7 @@ func TestWebhooksAreTurnedOff(t *testing.T) {
 	checkConversion(t, c, true)
 }
 
-// needsReplace: without the patch, an apply is refused, because the operator owns the CA, and an update is not. Argo CD updates with Replace=true, as
+// needsReplace: without the patch, an apply is refused, because the operator owns the CA, and an update is not, which Argo CD and Flux do as
 // docs/howto-gitops.md says.
 func needsReplace(t *testing.T, c client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
