@@ -23,7 +23,7 @@ if [ "$suite" = build ]; then exit; fi
 
 # Each test has one cluster of Ray or two; more at a time would only make all of them slow.
 limit=25m
-if [ "$suite" = all ]; then limit=75m; fi
+if [ "$suite" = all ]; then limit=90m; fi
 begin=$(date +%s)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,7 @@ func TestWebhooksAreTurnedOff(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	needsReplace(t, c, build(t, "default", nil))
 	for _, name := range certs.CRDs {
 		patch := client.RawPatch(types.MergePatchType, []byte(documentedPatch(t)))
 		if err := c.Patch(t.Context(), &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: name}}, patch); err != nil {
@@ -60,6 +62,29 @@ func TestWebhooksAreTurnedOff(t *testing.T) {
 	needsForce(t, c, again)
 	apply(t, c, again)
 	checkConversion(t, c, true)
+}
+
+// needsReplace: without the patch, an apply is refused, because the operator owns the CA, and an update is not, which Argo CD and Flux do as
+// docs/howto-gitops.md says.
+func needsReplace(t *testing.T, c client.Client, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, obj := range objects {
+		if !slices.Contains(certs.CRDs, obj.GetName()) {
+			continue
+		}
+		err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(obj.DeepCopy()), client.FieldOwner("kubectl"), client.ForceOwnership, client.DryRunAll)
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.conversion") {
+			t.Errorf("applying %s: %v, want a refusal of spec.conversion", obj.GetName(), err)
+		}
+		var found apiextensionsv1.CustomResourceDefinition
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), &found); err != nil {
+			t.Fatal(err)
+		}
+		obj.SetResourceVersion(found.ResourceVersion)
+		if err := c.Update(t.Context(), obj, client.DryRunAll); err != nil {
+			t.Errorf("replacing %s: %v", obj.GetName(), err)
+		}
+	}
 }
 
 // needsForce: the manager of the patch owns spec.conversion, so that kubectl and Helm 4 must be given --force-conflicts, as docs/webhooks.md and docs/install.md say.

@@ -125,11 +125,13 @@ func TestJob(t *testing.T) {
 	u.fill("spinbutton", "Workers", "0")
 	u.fill("textbox", "CPUs per Pod", "100m")
 	u.fill("textbox", "Memory per Pod", "100Mi")
+	u.fill("textbox", "Queue", "team-a") // there is no Kueue, which would suspend the job
 	for _, name := range []string{"Name", "Entrypoint", "CPUs per Pod"} { // hints are no part of names
 		if field := u.finds("textbox", name); field.Name != name {
 			t.Errorf("the field %s is called %q", name, field.Name)
 		}
 	}
+	u.must(u.page.Run(`scrollTo(0, 0)`, nil)) // else the bar at the top covers half a choice
 	u.looks("submit")
 	u.click("button", "Submit")
 	u.isAt("/ui/namespaces/" + ns + "/jobs/train?tab=logs")
@@ -139,7 +141,7 @@ func TestJob(t *testing.T) {
 	u.fill("searchbox", "", "step-4")
 	u.looks("job-log-found")
 	u.click("link", "Overview")
-	u.sees("Conditions")
+	u.sees("Conditions", "Queue", "team-a")
 	u.looks("job")
 	u.click("link", "Jobs")
 	u.hasRows("train")

@@ -45,7 +45,7 @@ func simulatedGPUs(t *testing.T) {
 	}
 }
 
-// claimsAreCounted applies a sample whose workers claim a GPU each, and waits for Pods that start Ray with it.
+// claimsAreCounted applies a sample whose workers claim a GPU each, and waits for Pods that start Ray with it, and for the end of a job.
 func claimsAreCounted(t *testing.T, manifest []byte) {
 	t.Helper()
 	simulatedGPUs(t)
@@ -55,6 +55,9 @@ func claimsAreCounted(t *testing.T, manifest []byte) {
 	eventually(t, "workers with a GPU", func(ctx context.Context) error {
 		return startsWith(ctx, ns, "gpu", "--num-gpus=1")
 	})
+	if strings.Contains(string(manifest), "kind: RayJob") {
+		awaitEnd(t, ns, "dra", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
+	}
 }
 
 // startsWith returns an error unless the Pods of the group run, and start Ray with the flag.

@@ -37,7 +37,7 @@ var sampleEnds = map[string]func(*rayv1.RayCluster) error{
 // samplesOfEachChange are those that `make test` runs to their end.
 var samplesOfEachChange = []string{"raycluster.minimal.yaml", "raycluster.kueue.yaml", "raycluster.mtls.yaml", "rayjob.hello.yaml", "rayservice.minimal.yaml"}
 
-// jobsThatRun are the RayJobs that need nothing but a shell, so that they also run on simulated Ray. The others want Python, accelerators or a queue.
+// jobsThatRun are the RayJobs that need nothing but a shell, so that they also run on simulated Ray. The others need Python, accelerators or a queue.
 var jobsThatRun = []string{"rayjob.http-mode.yaml", "rayjob.sidecar-mode.yaml", "rayjob.retries.yaml", "rayjob.deletion-rules.yaml", "rayjob.cluster-selector.yaml"}
 
 // Every sample passes raygate validate without errors and becomes what it says on the local cluster.
@@ -84,7 +84,7 @@ func TestSamples(t *testing.T) {
 				serviceBecomesReady(t, manifest)
 				return
 			}
-			if !strings.HasPrefix(file, "raycluster.") { // wants Ray itself, or has no controller yet
+			if !strings.HasPrefix(file, "raycluster.") { // test/realray runs those that need Ray itself, test/kueue those that need a queue
 				kubectl(t, manifest, "apply", "--server-side", "--dry-run=server", "-n", namespace(t), "-f", "-")
 				return
 			}

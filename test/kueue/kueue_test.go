@@ -230,7 +230,7 @@ func (w *world) clustersAndServices() {
 	}
 }
 
-// samples: the samples with a queue are admitted to the queue that is a sample, too. The job needs Ray, so that its end is not awaited.
+// samples: the samples with a queue are admitted to the queue that is a sample, too, and the job ends.
 func (w *world) samples() {
 	others := *w.gateway
 	w.gateway = &others // of the namespace of the samples
@@ -241,16 +241,7 @@ func (w *world) samples() {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
 	w.awaitReady(&rayv1.RayCluster{ObjectMeta: named("kueue-cluster")}, string(rayv1.RayClusterProvisioned))
 	w.awaitReady(&rayv1.RayService{ObjectMeta: named("kueue-service")}, rayv1.RayServiceReady)
-	job := &rayv1.RayJob{ObjectMeta: named("kueue-job")}
-	w.eventually("the job of the sample starts", func() error {
-		if err := w.client.Get(w.Context(), client.ObjectKeyFromObject(job), job); err != nil {
-			return err
-		}
-		if job.Status.StartTime == nil || job.Status.RayClusterName == "" {
-			return fmt.Errorf("status %+v", job.Status)
-		}
-		return nil
-	})
+	w.awaitJob("kueue-job", rayv1.JobDeploymentStatusComplete)
 }
 
 // sample creates the objects of a sample.

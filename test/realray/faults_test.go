@@ -27,20 +27,7 @@ func TestHeadIsLostWithRedis(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const password = "open sesame"
-	w.create(&corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: "redis", Namespace: w.ns, Labels: map[string]string{"app": "redis"}},
-		Spec: corev1.PodSpec{
-			TerminationGracePeriodSeconds: new(int64(1)),
-			Containers: []corev1.Container{{
-				Name: "redis", Image: image(),
-				Command: []string{"redis-server", "--save", "", "--protected-mode", "no", "--requirepass", password},
-			}},
-		},
-	})
-	w.create(&corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "redis", Namespace: w.ns},
-		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "redis"}, Ports: []corev1.ServicePort{{Port: 6379}}},
-	})
+	w.redis(password)
 	rc := w.cluster("demo", 1, func(rc *rayv1.RayCluster) {
 		rc.Spec.GcsFaultToleranceOptions = &rayv1.GcsFaultToleranceOptions{RedisAddress: "redis:6379", RedisPassword: &rayv1.RedisCredential{Value: password}}
 	})
@@ -63,6 +50,25 @@ func TestHeadIsLostWithRedis(t *testing.T) {
 	if left := keys(); left != "" {
 		t.Errorf("what is left in Redis: %s", left)
 	}
+}
+
+// redis starts a server that is called redis.
+func (w *world) redis(password string) {
+	w.t.Helper()
+	w.create(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "redis", Namespace: w.ns, Labels: map[string]string{"app": "redis"}},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: new(int64(1)),
+			Containers: []corev1.Container{{
+				Name: "redis", Image: image(),
+				Command: []string{"redis-server", "--save", "", "--protected-mode", "no", "--requirepass", password},
+			}},
+		},
+	})
+	w.create(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "redis", Namespace: w.ns},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "redis"}, Ports: []corev1.ServicePort{{Port: 6379}}},
+	})
 }
 
 // The same with the store that is part of Ray, on a volume.

@@ -22,7 +22,7 @@ func TestCoreJobModes(t *testing.T) {
 			w := newWorld(t)
 			w.job("demo", mode, hello)
 			if mode == rayv1.InteractiveMode {
-				w.submitByHand("demo")
+				w.submitByHand("demo", "python", scripts+"/hello.py")
 			}
 			j := w.jobEnds("demo")
 			if st := &j.Status; st.JobDeploymentStatus != rayv1.JobDeploymentStatusComplete || st.JobStatus != rayv1.JobStatusSucceeded {
@@ -40,12 +40,15 @@ func TestCoreJobModes(t *testing.T) {
 }
 
 // submitByHand does what a user does in InteractiveMode: submits the program, and names the job.
-func (w *world) submitByHand(name string) {
+func (w *world) submitByHand(name string, program ...string) {
 	w.t.Helper()
 	j := w.awaitJob(name, "waits for the user", func(st *rayv1.RayJobStatus) bool { return st.JobDeploymentStatus == rayv1.JobDeploymentStatusWaiting })
 	head := w.head(j.Status.RayClusterName).Name
-	out, err := w.exec(head, "ray", "job", "submit", "--address=http://127.0.0.1:8265", "--no-wait", "--submission-id=by-hand",
-		`--runtime-env-json={"env_vars":{"GREETING":"it's me"}}`, "--", "python", scripts+"/hello.py")
+	submit := []string{
+		"ray", "job", "submit", "--address=http://127.0.0.1:8265", "--no-wait", "--submission-id=by-hand",
+		`--runtime-env-json={"env_vars":{"GREETING":"it's me"}}`, "--",
+	}
+	out, err := w.exec(head, append(submit, program...)...)
 	if err != nil {
 		w.t.Fatalf("submitting by hand: %v: %s", err, out)
 	}

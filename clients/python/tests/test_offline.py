@@ -435,13 +435,14 @@ def test_long_lines_of_a_log(gateway):
 
 
 def test_long_wait_takes_several_calls(gateway, monkeypatch):
-    late = (504, {"code": 4, "message": "not ready"})
+    late, demo = (504, {"code": 4, "message": "not ready"}), {"metadata": {"name": "demo", "namespace": "team", "uid": "1"}}
     clock = iter([0, 0, 600, 1200])  # the end is computed from the first, what is left before each call from the others
     monkeypatch.setattr("raygate._sync.resources.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
-    gateway.plan = [late, late, (200, {"metadata": {"name": "demo"}})]
-    with raygate.Client(rest=gateway.url, grpc=None) as client:
-        assert client.clusters.wait("demo", "ready", timeout=1500).name == "demo"
-    assert [path.partition("timeout=")[2].partition("&")[0] for _, path, _, _ in gateway.seen] == ["600s", "600s", "300s"]
+    gateway.plan = [(201, demo), late, late, (200, demo), (200, {})]
+    with raygate.Client(rest=gateway.url, grpc=None) as client, client.clusters.temporary(demo, timeout=1500, progress=False) as cluster:
+        assert cluster.name == "demo" and len(gateway.seen) == 4  # nothing deletes it before the block ends
+    assert [path.partition("timeout=")[2].partition("&")[0] for _, path, _, _ in gateway.seen[1:4]] == ["600s", "600s", "300s"]
+    assert gateway.seen[4][0] == "DELETE"
 
 
 def test_wait_ends(gateway):

@@ -30,7 +30,7 @@ tolerations: [{key: system, operator: Exists}]
 priorityClassName: system-cluster-critical
 logging: {stdoutEncoder: console, baseDir: /logs, fileName: operator.log, sizeLimit: 1Gi}
 batchScheduler: {name: volcano}
-configuration: {enabled: true, defaultPodLabels: {team: research}}
+configuration: {enabled: true, deleteRayJobAfterJobFinishes: true, defaultPodLabels: {team: research}}
 featureGates: [{name: RayClusterMTLS, enabled: true}, {name: RayCronJob, enabled: true}, {name: RayJobDeletionPolicy, enabled: false}]
 metrics: {enabled: false, serviceMonitor: {enabled: true, additionalLabels: {release: prometheus}}}
 useKubernetesProxy: true
@@ -72,7 +72,7 @@ func TestEverything(t *testing.T) {
 		t.Errorf("Deployment %+v", d.Spec)
 	}
 	config := find[corev1.ConfigMap](t, objects, "ConfigMap", "raygate-operator-config").Data["config.yaml"]
-	if !strings.Contains(config, "kind: Configuration\n") || !strings.Contains(config, "team: research") {
+	if !strings.Contains(config, "kind: Configuration\n") || !strings.Contains(config, "team: research") || !strings.Contains(config, "deleteRayJobAfterJobFinishes: true") {
 		t.Errorf("configuration:\n%s", config)
 	}
 	for _, set := range []string{"mtls", "volcano", "kubernetes-proxy", "device-admission", "token-auth"} {

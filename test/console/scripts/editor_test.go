@@ -247,20 +247,26 @@ func TestJobsOfForms(t *testing.T) {
 	}
 }
 
-// A job with a profile has only what the user gives; the gateway adds the rest.
+// A job with a profile has only what the user gives, such as its queue; the gateway adds the rest.
 func TestJobOfProfile(t *testing.T) {
 	s := scriptOf(t, "templates")
 	for workers, want := range map[int]any{
 		0: map[string]any{},
 		3: map[string]any{"workerGroupSpecs": []any{map[string]any{"groupName": "workers", "replicas": int64(3), "minReplicas": int64(3), "maxReplicas": int64(3)}}},
 	} {
-		text := s.get("jobOf(form)", object{"form": object{"namespace": "default", "entrypoint": "x", "profile": "a100x4", "workers": workers, "cpu": "1"}}).(string)
+		form := object{
+			"namespace": "default", "entrypoint": "x", "profile": "a100x4", "workers": workers, "cpu": "1", "queue": "team-a", "priorityClass": "high", "labels": "cost=42, example.com/on ,",
+		}
+		text := s.get("jobOf(form)", object{"form": form}).(string)
 		tree, mistakes := manifest.Read([]byte(text), true)
 		if len(mistakes) > 0 {
 			t.Fatalf("%v in\n%s", mistakes, text)
 		}
-		if got := tree["metadata"].(map[string]any)["labels"]; cmp.Diff(map[string]any{"raygate.io/profile": "a100x4"}, got) != "" {
-			t.Errorf("the labels are %v", got)
+		labels := map[string]any{
+			"raygate.io/profile": "a100x4", "kueue.x-k8s.io/queue-name": "team-a", "kueue.x-k8s.io/priority-class": "high", "cost": "42", "example.com/on": "",
+		}
+		if diff := cmp.Diff(labels, tree["metadata"].(map[string]any)["labels"]); diff != "" {
+			t.Errorf("labels (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff(want, tree["spec"].(map[string]any)["rayClusterSpec"]); diff != "" {
 			t.Errorf("%d workers (-want +got):\n%s", workers, diff)

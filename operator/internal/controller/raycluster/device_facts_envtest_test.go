@@ -163,8 +163,8 @@ func (h *hooks) Register(path string, hook http.Handler) {
 	}))
 }
 
-// TestFactsAreApplied: what a memory-only group has is stored for the autoscaler, owned key by key, and a user who applies the same manifest again, by server-side
-// or by client-side apply, changes nothing and is shown no difference.
+// TestFactsAreApplied: what a memory-only group has is stored for the autoscaler, owned key by key. A user who applies
+// the same manifest again changes nothing and is shown no difference, by server-side apply also after the autoscaler has scaled.
 func TestFactsAreApplied(t *testing.T) {
 	t.Parallel()
 	for name, flags := range map[string][]string{"server-side": {"--server-side"}, "client-side": nil} {
@@ -178,6 +178,12 @@ func TestFactsAreApplied(t *testing.T) {
 			manifest := deviceManifest(`nvidia.com/gpumem: "3000"`, "")
 			w.mustApply(manifest, flags...)
 			w.eventuallyFacts(gpus("gpu", "1"))
+			if flags != nil { // a client-side apply resets replicas
+				patch := `[{"op": "add", "path": "/spec/workerGroupSpecs/1/replicas", "value": 2}]`
+				if out, ok := w.kubectl("", "patch", "raycluster/demo", "--field-manager=ray-autoscaler", "--type=json", "-p", patch); !ok {
+					t.Fatalf("scaling as the autoscaler does: %s", out)
+				}
+			}
 			rc := w.settled()
 			g := rc.Spec.WorkerGroupSpecs[1]
 			seen := raycount.Group{StartParams: g.RayStartParams, Resources: g.Resources, Container: g.Template.Spec.Containers[0].Resources}

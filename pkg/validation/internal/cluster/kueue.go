@@ -22,8 +22,10 @@ var x502 = rule.New(rule.Rule{ID: "X-502", Kind: rule.KindAny, Field: "metadata.
 	Condition: "set, with autoscaling but without the annotation kueue.x-k8s.io/elastic-job, with a worker group named head, with more than 8 kinds of Pods, " +
 		"or in a RayJob without shutdownAfterJobFinishes"})
 
-// CheckKueue reports settings of the object around a cluster that Kueue 0.15 to 0.17 refuses. Rules do not know the version that is
-// installed. submitters is the number of Pods beside those of the cluster. A cluster with an owner is skipped, since its owner was checked.
+// CheckKueue reports settings of the object around a cluster that Kueue 0.15 to 0.17 refuses. Messages name versions, because rules cannot
+// know the installed one: these versions serve the same APIs, so discovery does not tell them apart, and reading Kueue's Deployment or CRDs
+// needs more rights. submitters is the number of Pods beside those of the cluster. A cluster with an owner is skipped, since its owner was
+// checked.
 func CheckKueue(out *rule.Report, c *Spec, path *field.Path, submitters int) {
 	if !queued(c.meta) {
 		return

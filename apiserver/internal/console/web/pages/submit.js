@@ -38,6 +38,8 @@ const useProfiles = (namespace) => useList(namespace, 'profiles', {}, (list) => 
 
 const numbers = [['workers', 'Workers', '0 runs it on the head alone'], ['cpu', 'CPUs per Pod', 'such as 1 or 500m'], ['memory', 'Memory per Pod', 'such as 2Gi']];
 
+const placing = [['queue', 'Queue', 'a LocalQueue of Kueue'], ['priorityClass', 'Priority class', 'a WorkloadPriorityClass of Kueue'], ['labels', 'Labels', 'such as team=a, cost=42']];
+
 // entrypointHint says how the entrypoint is run. The submitter of a RayJob takes it apart into words, and what is behind a ; would not be part of it.
 const entrypointHint = {own: "one command with its arguments; several go in one word, as in bash -c 'cd app && python train.py'", cluster: 'the command that runs, as in a shell'};
 
@@ -45,7 +47,7 @@ const entrypointHint = {own: "one command with its arguments; several go in one 
 export function Submit({route}) {
   const cluster = route.query.get('cluster') ?? '';
   const [to, setTo] = useState(cluster ? 'cluster' : 'own');
-  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.60.0', image: '', workers: '1', cpu: '1', memory: '2Gi', profile: '', replicas: ''});
+  const [form, setForm] = useState({namespace: route.query.get('namespace') || 'default', cluster, name: '', entrypoint: '', runtimeEnv: '', version: '2.60.0', image: '', workers: '1', cpu: '1', memory: '2Gi', profile: '', replicas: '', queue: '', priorityClass: '', labels: ''});
   const [namespace, setNamespace] = useState(form.namespace); // the one that rights and clusters are asked for, once it is typed
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
@@ -67,7 +69,8 @@ export function Submit({route}) {
   const wantedRight = to === 'own' ? ['create', 'rayjobs'] : ['create', 'services', 'proxy'];
   const mayNot = rights.loaded && !rights.error && !rights.can(...wantedRight);
   useEvery(mayNot, rights.again);
-  const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), profile: profile?.name, workers: Number(profile ? form.replicas : form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim()});
+  const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), profile: profile?.name, workers: Number(profile ? form.replicas : form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim(),
+    queue: form.queue.trim(), priorityClass: form.priorityClass.trim()});
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
@@ -129,6 +132,7 @@ export function Submit({route}) {
         ${field('image', 'Image', `rayproject/ray:${form.version} when left empty`)}
         ${numbers.map(([name, label, hint]) => field(name, label, hint, name === 'workers' ? {type: 'number', min: 0, max: 10000, required: true} : {required: true}))}
       </div>`}
+      ${to === 'own' && html`<div class="fields">${placing.map(([name, label, hint]) => field(name, label, `${hint}; may be left empty`))}</div>`}
       ${mayNot && html`<${Warnings} warnings=${[`You may not ${to === 'own' ? 'create rayjobs' : 'submit to clusters (create services/proxy)'} in namespace ${namespace}.`]} />`}
       <${ErrorBox} error=${error} title="It was not submitted." />
       <div class="page-foot">${!mayNot && html`<${Button} type="submit" kind="primary" busy=${busy}>Submit<//>`}

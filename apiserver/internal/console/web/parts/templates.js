@@ -55,21 +55,29 @@ function profileSpec(workers, spaces) {
   maxReplicas: ${workers}` : '{}', spaces);
 }
 
-function head(kind, name, namespace, profile = '') {
+function head(kind, name, namespace, labels = []) {
   return `apiVersion: ray.io/v1
 kind: ${kind}
 metadata:
   ${name ? `name: ${name}` : `generateName: ${kind.toLowerCase()}-`}
   namespace: ${namespace}
-${profile && `  labels:
-    raygate.io/profile: ${quoted(profile)}
-`}spec:
+${labels.length > 0 ? '  labels:\n' : ''}${labels.map(([key, value]) => `    ${key}: ${quoted(value)}\n`).join('')}spec:
 `;
 }
 
+// labelsOf reads labels as a person writes them: key=value, with commas in between.
+function labelsOf(text) {
+  return text.split(',').filter((pair) => pair.trim() !== '').map((pair) => {
+    const [key, ...value] = pair.split('=');
+    return [quoted(key.trim()), value.join('=').trim()];
+  });
+}
+
 // jobOf is a RayJob with a cluster of its own, which the gateway completes from a profile if there is one. Without a name Kubernetes makes one.
-export function jobOf({name = '', namespace, entrypoint, runtimeEnv = '', ttl = 600, profile = '', ...size}) {
-  let text = head('RayJob', name, namespace, profile) + `  entrypoint: ${quoted(entrypoint)}\n`;
+// In a queue of Kueue it waits for quota.
+export function jobOf({name = '', namespace, entrypoint, runtimeEnv = '', ttl = 600, profile = '', queue = '', priorityClass = '', labels = '', ...size}) {
+  const known = [['raygate.io/profile', profile], ['kueue.x-k8s.io/queue-name', queue], ['kueue.x-k8s.io/priority-class', priorityClass]];
+  let text = head('RayJob', name, namespace, [...known.filter(([, value]) => value !== ''), ...labelsOf(labels)]) + `  entrypoint: ${quoted(entrypoint)}\n`;
   if (runtimeEnv.trim() !== '') {
     text += `  runtimeEnvYAML: |2\n${indented(runtimeEnv, 4)}\n`;
   }
