@@ -147,6 +147,6 @@ func (p *provider) session(ctx context.Context, e *endpoints, token *oauth2.Toke
 		return nil, nil, errRefused("the ID token cannot be read")
 	}
 	return &session{
-		Mark: Mark{Issuer: p.IssuerURL, Subject: id.Subject, SID: claims.SID}, IDToken: raw, Refresh: token.RefreshToken, Expires: id.Expiry.Unix(), Checked: p.now().Unix(),
+		Mark: Mark{Issuer: p.IssuerURL, Subject: id.Subject, SID: claims.SID, Checked: p.now().Unix()}, IDToken: raw, Refresh: token.RefreshToken, Expires: id.Expiry.Unix(),
 	}, id, nil
 }
