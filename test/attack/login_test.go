@@ -24,24 +24,31 @@ const tokenLife = "6s"
 // company is a gateway whose users log in with an identity provider. ada may do everything with Ray in team-a, ben may read there.
 type company struct {
 	*gateway
+	// replica is another one, which the provider does not know.
+	replica  *gateway
 	provider *oidcprovider.Process
 	// seen are all answers but for their cookies.
-	seen strings.Builder
+	seen *strings.Builder
 }
 
 func startCompany(t *testing.T) *company {
 	t.Helper()
-	g, err := newGateway("login", stage.rights, append([]string{"--authentication=impersonate"}, stage.traced...)...)
+	args := append([]string{"--authentication=impersonate", "--page-token-secret=raygate-system/raygate-apiserver-page-tokens"}, stage.traced...)
+	g, err := newGateway("login", stage.rights, args...)
+	must(t, err)
+	replica, err := newGateway("login-replica", stage.rights, args...)
 	must(t, err)
 	secret := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(secret, []byte("secret-of-the-console\n"), 0o600))
-	c := &company{gateway: g, provider: oidcprovider.Start(t, g.url, "-token-life="+tokenLife, "-console-secret-file="+secret)}
+	c := &company{gateway: g, replica: replica, provider: oidcprovider.Start(t, g.url, "-token-life="+tokenLife, "-console-secret-file="+secret), seen: &strings.Builder{}}
 	file := filepath.Join(c.provider.Dir, "login.yaml")
 	text := "redirectURL: " + g.url + "/oauth2/callback\nproviders: [{name: Company, issuerURL: '" + c.provider.URL + "', clientID: raygate-console, clientSecretFile: " + secret + "}]\n"
 	must(t, os.WriteFile(file, []byte(text), 0o600))
-	g.Args = append(g.Args, "--authentication-config="+c.provider.Config(), "--login-config="+file)
-	must(t, g.Start())
-	t.Cleanup(g.Stop)
+	for _, each := range []*gateway{g, replica} {
+		each.Args = append(each.Args, "--authentication-config="+c.provider.Config(), "--login-config="+file)
+		must(t, each.Start())
+		t.Cleanup(each.Stop)
+	}
 	for group, verbs := range map[string][]string{"sso:ml-engineers": {"*"}, "sso:ml-guests": {"get", "list", "watch"}} {
 		meta := metav1.ObjectMeta{Namespace: teamA, Name: strings.TrimPrefix(group, "sso:")}
 		must(t, stage.kube.Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
@@ -66,6 +73,13 @@ func (c *company) browser(t *testing.T) *browser {
 	b := &browser{t, c, c.provider.Client(t)}
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return b
+}
+
+// elsewhere is the browser when its requests reach the other replica.
+func (b *browser) elsewhere() *browser {
+	c := *b.c
+	c.gateway = c.replica
+	return &browser{b.t, &c, b.Client}
 }
 
 // asks sends a request to the gateway; from is the value of Sec-Fetch-Site.
@@ -124,7 +138,7 @@ const clustersOfA = "/apis/v2/namespaces/" + teamA + "/clusters"
 // People log in with the provider and have the rights of their groups, as long as the provider says so. No token is in an answer, in the log or in a span.
 func TestLogin(t *testing.T) {
 	c := startCompany(t)
-	ada, ben, stranger := c.browser(t), c.browser(t), c.browser(t)
+	ada, ben, leaver, stranger := c.browser(t), c.browser(t), c.browser(t), c.browser(t)
 	eventually(t, "the keys of the provider", func() bool { // which the gateway fetches in the background
 		return stranger.asks("cross-site", "GET", stranger.begins("ada").RequestURI(), "").code == http.StatusSeeOther
 	})
@@ -148,6 +162,7 @@ func TestLogin(t *testing.T) {
 		}
 		ada.wants(http.StatusUnauthorized, "none", "GET", clustersOfA, "")
 	})
+	left := "" // the page of a session that has ended; empty if heads cannot be reached
 	t.Run("dashboard", func(t *testing.T) {
 		_, address := podaddress.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write([]byte("page of ada"))
@@ -157,11 +172,13 @@ func TestLogin(t *testing.T) {
 			}
 		}))
 		newHead(t, teamA, "shown", "", address)
-		leaver := c.browser(t)
+		eventually(t, "the keys on the other replica", func() bool { return ada.elsewhere().asks("same-origin", "GET", clustersOfA, "").code == http.StatusOK })
 		leaver.logsIn("ada")
 		page, other := leaver.page(), ada.page()
-		if got := leaver.wants(http.StatusOK, "none", "GET", page, ""); !strings.Contains(got.body, "page of ada") {
-			t.Errorf("the page: %s", got.body)
+		for _, at := range []*browser{leaver, leaver.elsewhere()} {
+			if got := at.wants(http.StatusOK, "none", "GET", page, ""); !strings.Contains(got.body, "page of ada") {
+				t.Errorf("the page: %s", got.body)
+			}
 		}
 		stranger.wants(http.StatusUnauthorized, "none", "GET", page, "")
 		open, err := leaver.Get(c.url + page + "follow")
@@ -177,6 +194,7 @@ func TestLogin(t *testing.T) {
 		}
 		ada.wants(http.StatusOK, "none", "GET", other, "")
 		_, _ = io.Copy(io.Discard, open.Body) // returns when the gateway ends the call
+		left = page
 	})
 	t.Run("renewal with a new key", func(t *testing.T) {
 		c.provider.Control(t, "rotate", nil)
@@ -187,6 +205,9 @@ func TestLogin(t *testing.T) {
 		})
 	})
 	t.Run("end", func(t *testing.T) { testEnd(t, c, ada, ben) })
+	eventually(t, "the end of a page on the other replica", func() bool {
+		return left == "" || strings.Contains(leaver.elsewhere().asks("none", "GET", left, "").body, "SESSION_ENDED")
+	})
 
 	log, err := os.ReadFile(c.Log)
 	must(t, err)
@@ -195,8 +216,12 @@ func TestLogin(t *testing.T) {
 	}
 	other, err := os.ReadFile(c.provider.Log)
 	must(t, err)
+	second, err := os.ReadFile(c.replica.Log)
+	must(t, err)
 	secret := regexp.MustCompile(`eyJ[\w-]+|secret-of-the-console|(?:code|state|nonce|refresh_token)=[\w-]{10,}`)
-	for where, text := range map[string]string{"the spans": stage.spans.String(), "the log": string(log), "the answers": c.seen.String(), "the log of the provider": string(other)} {
+	for where, text := range map[string]string{
+		"the spans": stage.spans.String(), "the log": string(log), "the log of the other replica": string(second), "the log of the provider": string(other), "the answers": c.seen.String(),
+	} {
 		if found := secret.FindString(text); found != "" {
 			t.Errorf("%s have %.20q", where, found)
 		}

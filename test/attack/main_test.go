@@ -169,7 +169,7 @@ func start(t *testing.T, name string, args ...string) *gateway {
 
 // shippedRights gives the gateway its ServiceAccount and its role, and returns its kubeconfig.
 func shippedRights(ctx context.Context) (string, error) {
-	for _, file := range []string{"operator/config/manager/namespace.yaml", "apiserver/config/deployment/service_account.yaml", "apiserver/config/rbac/role.yaml", "apiserver/config/rbac/role_binding.yaml", "apiserver/config/components/impersonate/role.yaml"} {
+	for _, file := range []string{"operator/config/manager/namespace.yaml", "apiserver/config/deployment/service_account.yaml", "apiserver/config/deployment/page_tokens.yaml", "apiserver/config/rbac/role.yaml", "apiserver/config/rbac/role_binding.yaml", "apiserver/config/components/impersonate/role.yaml"} {
 		cmd := exec.Command(programs.Binary("k8s/kubectl"), "--kubeconfig", stage.env.Kubeconfig, "apply", "--server-side", "-f", filepath.Join("../..", file))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("applying %s: %w: %s", file, err, out)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -90,10 +91,16 @@ func (a *app) addREST() error {
 	return nil
 }
 
-// newLogin returns the identity providers of --login-config, nil for none.
+// newLogin returns the identity providers of --login-config, nil for none. The ends of sessions are shared for as long as the process runs: logouts are
+// answered while it drains.
 func (a *app) newLogin() (*login.Login, error) {
-	if a.opts.login == nil {
+	o := a.opts
+	if o.login == nil {
 		return nil, nil
 	}
-	return login.New(a.opts.login, a.opts.pageTokenKeys, nil)
+	l, err := login.New(o.login, o.pageTokenKeys, nil)
+	if err == nil && o.PageTokenSecret != "" {
+		go l.Share(context.Background(), newSharedSecret(a.ownCore, o.PageTokenSecret))
+	}
+	return l, err
 }

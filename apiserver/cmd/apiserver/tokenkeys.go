@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 )
@@ -51,7 +52,7 @@ func (o *Options) addPageTokenSecret(ctx context.Context, c rest.Interface) erro
 	if o.PageTokenSecret == "" {
 		return nil
 	}
-	keys, err := secretKeys(ctx, c, o.PageTokenSecret)
+	keys, err := newSharedSecret(c, o.PageTokenSecret).keys(ctx)
 	if err != nil {
 		return fmt.Errorf("reading --page-token-secret %s: %w", o.PageTokenSecret, err)
 	}
@@ -59,14 +60,34 @@ func (o *Options) addPageTokenSecret(ctx context.Context, c rest.Interface) erro
 	return nil
 }
 
-// secretKeys returns the secrets of tokens in a Secret. The first replica that finds it without one makes it.
-func secretKeys(ctx context.Context, c rest.Interface, secret string) (keys [][]byte, err error) {
-	namespace, name, _ := strings.Cut(secret, "/")
-	var found *corev1.Secret
+// sharedSecret is the Secret of --page-token-secret.
+type sharedSecret struct {
+	client          rest.Interface
+	namespace, name string
+}
+
+func newSharedSecret(c rest.Interface, key string) sharedSecret {
+	namespace, name, _ := strings.Cut(key, "/")
+	return sharedSecret{c, namespace, name}
+}
+
+// change writes the Secret if do changes it and returns true, and returns what is stored. It does so again if another replica was faster.
+func (s sharedSecret) change(ctx context.Context, do func(*corev1.Secret) bool) (found *corev1.Secret, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		found = &corev1.Secret{} // what is read is put into what is there
-		if err := c.Get().Namespace(namespace).Resource("secrets").Name(name).Do(ctx).Into(found); err != nil || len(found.Data[tokenKey]) > 0 {
+		if err := s.client.Get().Namespace(s.namespace).Resource("secrets").Name(s.name).Do(ctx).Into(found); err != nil || !do(found) {
 			return err
+		}
+		return s.client.Put().Namespace(s.namespace).Resource("secrets").Name(s.name).Body(found).Do(ctx).Into(found)
+	})
+	return found, err
+}
+
+// keys returns the secrets of tokens. The first replica that finds the Secret without one makes it.
+func (s sharedSecret) keys(ctx context.Context) (keys [][]byte, err error) {
+	found, err := s.change(ctx, func(found *corev1.Secret) bool {
+		if len(found.Data[tokenKey]) > 0 {
+			return false
 		}
 		made := make([]byte, minTokenKey)
 		_, _ = rand.Read(made) // never fails since Go 1.24
@@ -74,7 +95,7 @@ func secretKeys(ctx context.Context, c rest.Interface, secret string) (keys [][]
 			found.Data = map[string][]byte{}
 		}
 		found.Data[tokenKey] = made
-		return c.Put().Namespace(namespace).Resource("secrets").Name(name).Body(found).Do(ctx).Into(found)
+		return true
 	})
 	if err != nil {
 		return nil, err
@@ -89,4 +110,18 @@ func secretKeys(ctx context.Context, c rest.Interface, secret string) (keys [][]
 		}
 	}
 	return keys, nil
+}
+
+// endedSessions is the annotation of the Secret with the text of login.Board. It is none of the entries, since each of them is a secret of tokens.
+const endedSessions = "raygate.io/ended-sessions"
+
+// Update implements login.Board.
+func (s sharedSecret) Update(ctx context.Context, change func(text string) string) error {
+	_, err := s.change(ctx, func(found *corev1.Secret) bool {
+		before := found.Annotations[endedSessions]
+		after := change(before)
+		metav1.SetMetaDataAnnotation(&found.ObjectMeta, endedSessions, after)
+		return after != before
+	})
+	return err
 }

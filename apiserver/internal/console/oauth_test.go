@@ -61,17 +61,29 @@ func withProvider(t *testing.T, p *oidcprovider.Provider) (*Console, *clocktesti
 	return c, clock, kept(w.Result())
 }
 
-// A watch of a session ends when the session has to be renewed, so that none outlives its session.
+// A watch of a session ends when the session has to be renewed or has ended, so that none outlives its session.
 func TestWatchEndsWithSession(t *testing.T) {
-	defer func(before time.Duration) { longestCall = before }(longestCall)
+	defer func(call, interval time.Duration) { longestCall, endedInterval = call, interval }(longestCall, endedInterval)
 	longestCall = -5 * time.Minute // the default of checkInterval, after which the session is renewed
+	t.Run("renewal", func(t *testing.T) { watches(t, func(*Console, string) {}) })
+	longestCall, endedInterval = time.Minute, time.Millisecond
+	t.Run("logout", func(t *testing.T) {
+		watches(t, func(c *Console, session string) { c.Providers.End(t.Context(), session) })
+	})
+}
+
+// watches sends a watch, during which something happens to its session, and waits for its end.
+func watches(t *testing.T, during func(c *Console, session string)) {
+	t.Helper()
 	c, _, cookies := withProvider(t, oidcprovider.New(t))
 	r := httptest.NewRequest(http.MethodGet, "/apis/v2/clusters:watch", nil)
 	r.Header.Set("Cookie", header(cookies))
 	r.Header.Set("Sec-Fetch-Site", sameOrigin)
 	watched := false
+	_, sealed := takeCookies(r.Clone(t.Context()))
 	c.WithSession(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		watched = strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ey")
+		during(c, sealed)
 		select {
 		case <-r.Context().Done():
 		case <-time.After(30 * time.Second):

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/login"
@@ -48,8 +49,12 @@ type session struct {
 
 const sessionPath = Prefix + "session"
 
-// longestCall is how long a request may go on after the time at which its session has to be renewed. Watches end then, and pages open them again.
-var longestCall = time.Minute
+var (
+	// longestCall is how long a request may go on after the time at which its session has to be renewed. Watches end then, and pages open them again.
+	longestCall = time.Minute
+	// endedInterval is how often it is checked whether the session of an open request has ended.
+	endedInterval = 10 * time.Second
+)
 
 // sharesSession are the paths whose calls may use a session.
 var sharesSession = []string{"/apis/v2/", Prefix + "api/", sessionPath + "/"}
@@ -74,12 +79,20 @@ func (c *Console) WithSession(next http.Handler) http.Handler {
 			}
 			ctx, cancel := context.WithCancel(c.Providers.WithMark(r.Context(), current))
 			defer cancel()
-			defer time.AfterFunc(c.Providers.Lasts(current)+longestCall, cancel).Stop()
+			go c.endWithSession(ctx, cancel, c.Providers.Lasts(current)+longestCall)
 			r = r.WithContext(ctx)
 		case token != "":
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
+	})
+}
+
+// endWithSession ends a request when its session ends, or after the longest time.
+func (c *Console) endWithSession(ctx context.Context, cancel context.CancelFunc, longest time.Duration) {
+	defer cancel()
+	_ = wait.PollUntilContextTimeout(ctx, endedInterval, longest, false, func(ctx context.Context) (bool, error) {
+		return c.Providers.Check(login.MarkFrom(ctx)) != nil, nil
 	})
 }
 

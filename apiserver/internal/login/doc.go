@@ -3,5 +3,5 @@
 //
 // A session is sealed and kept by the browser. It has the ID token, which identifies the caller of each request as a bearer token does, and the refresh
 // token. The provider is asked with the refresh token before the ID token expires, and at least every Config.CheckInterval, so that a session ends when the
-// provider ends it. The package stores only which sessions and subjects have logged out.
+// provider ends it. The package stores only which sessions have ended, and shares that among replicas.
 package login

@@ -21,7 +21,7 @@ import (
 const (
 	// RequestLife is how long a person may take to log in at the provider.
 	RequestLife = 10 * time.Minute
-	// maxKept bounds the renewals and the logouts that are kept.
+	// maxKept bounds the renewals and the ends that are kept.
 	maxKept = 20000
 )
 
@@ -39,8 +39,9 @@ type Login struct {
 	// renewals are the outcomes of renewals by the hash of issuer and refresh token, so that requests that were sent at the same time share one: many
 	// providers take a refresh token once.
 	renewals *cache.LRUExpireCache
-	// ended are the times of logouts by the id of the session, and of logout tokens by issuer and sid or subject.
+	// ended are the times of the ends of sessions by endedKey; news has one item after an end that Share has not seen.
 	ended *cache.LRUExpireCache
+	news  chan struct{}
 }
 
 // New returns a Login whose texts are sealed with keys that replicas share; see seal.New. A nil clock means the real one.
@@ -52,7 +53,10 @@ func New(c *Config, keys [][]byte, now clock.Clock) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Login{config: c, box: box, clock: now, renewals: cache.NewLRUExpireCacheWithClock(maxKept, now), ended: cache.NewLRUExpireCacheWithClock(maxKept, now)}
+	l := &Login{
+		config: c, box: box, clock: now, news: make(chan struct{}, 1),
+		renewals: cache.NewLRUExpireCacheWithClock(maxKept, now), ended: cache.NewLRUExpireCacheWithClock(maxKept, now),
+	}
 	for i := range c.Providers {
 		p, err := newProvider(&c.Providers[i], c.RedirectURL, now.Now)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
@@ -13,17 +12,15 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// endedKept is how long a logout is kept: longer than any ID token lives. After that the provider refuses to renew the session.
-const endedKept = 24 * time.Hour
-
-// End ends a session: this process refuses it at once, and others at its next renewal, because the refresh token is revoked. It returns the address where
-// the browser ends its session at the provider; empty if the provider has none. The address has no token, because browsers and servers keep addresses.
+// End ends a session: this process refuses it at once, and others when they learn it (see Share) or at its next renewal, because the refresh token is
+// revoked. It returns the address where the browser ends its session at the provider; empty if the provider has none. The address has no token, because
+// browsers and servers keep addresses.
 func (l *Login) End(ctx context.Context, sealed string) string {
 	s, p, err := l.open(sealed)
 	if err != nil {
 		return ""
 	}
-	l.ended.Add(endedKey(s.Issuer, "id", s.ID), l.clock.Now().Unix(), endedKept)
+	l.end(endedKey(s.Issuer, byID, s.ID), l.clock.Now().Unix())
 	e, err := p.discover()
 	if err != nil {
 		return ""
@@ -64,7 +61,7 @@ func (p *provider) revoke(ctx context.Context, e *endpoints, token string) {
 }
 
 // Notify ends the sessions that a logout token of a provider names (OpenID Connect Back-Channel Logout): those of its sid, or else all that the subject
-// has begun. It holds for this process; others learn it when they renew the session.
+// has begun. It holds for this process; others learn it as in End.
 func (l *Login) Notify(ctx context.Context, text string) error {
 	bad := rpcstatus.BadField("logout_token", "not a logout token of a provider of this gateway")
 	p := l.provider(issuerOf(text))
@@ -79,11 +76,11 @@ func (l *Login) Notify(ctx context.Context, text string) error {
 	if err != nil {
 		return bad
 	}
-	key := endedKey(p.IssuerURL, "sid", token.SessionID)
+	key := endedKey(p.IssuerURL, bySID, token.SessionID)
 	if token.SessionID == "" {
-		key = endedKey(p.IssuerURL, "sub", token.Subject)
+		key = endedKey(p.IssuerURL, bySubject, token.Subject)
 	}
-	l.ended.Add(key, l.clock.Now().Unix(), endedKept)
+	l.end(key, l.clock.Now().Unix())
 	return nil
 }
 
@@ -100,5 +97,3 @@ func issuerOf(token string) string {
 	}
 	return claims.Issuer
 }
-
-func endedKey(issuer, kind, id string) string { return issuer + "\x00" + kind + "\x00" + id }

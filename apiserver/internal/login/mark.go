@@ -12,6 +12,8 @@ type Mark struct {
 	SID string `json:"d,omitempty"`
 	// Began is the time of the login in seconds since 1970.
 	Began int64 `json:"b"`
+	// Checked is the time of the provider's last answer about the session in seconds since 1970.
+	Checked int64 `json:"c"`
 }
 
 type markKey struct{}
@@ -29,20 +31,4 @@ func (l *Login) WithMark(ctx context.Context, sealed string) context.Context {
 func MarkFrom(ctx context.Context) *Mark {
 	m, _ := ctx.Value(markKey{}).(*Mark)
 	return m
-}
-
-// Check returns an error if a logout or a logout token that this process knows has ended the session of a Mark; see HasEnded. A nil Login or Mark has none.
-func (l *Login) Check(m *Mark) error {
-	if l == nil || m == nil {
-		return nil
-	}
-	for kind, id := range map[string]string{"id": m.ID, "sid": m.SID} {
-		if _, ok := l.ended.Get(endedKey(m.Issuer, kind, id)); ok && id != "" {
-			return errEnded
-		}
-	}
-	if at, ok := l.ended.Get(endedKey(m.Issuer, "sub", m.Subject)); ok && m.Began <= at.(int64) {
-		return errEnded
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,8 +21,12 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// askTime bounds each request to a provider.
-const askTime = 10 * time.Second
+const (
+	// askTime bounds each request to a provider.
+	askTime = 10 * time.Second
+	// maxSkew is how much the clock of a provider may be ahead: as much as package issuers allows for each request. The verifier here allows more.
+	maxSkew = time.Minute
+)
 
 // provider is a client at an identity provider.
 type provider struct {
@@ -141,12 +146,17 @@ func (p *provider) session(ctx context.Context, e *endpoints, token *oauth2.Toke
 		return nil, nil, errRefused("the ID token is not accepted: %v", withoutQuery(err))
 	}
 	var claims struct {
-		SID string `json:"sid"`
+		SID       string      `json:"sid"`
+		NotBefore json.Number `json:"nbf"`
 	}
 	if err := id.Claims(&claims); err != nil {
 		return nil, nil, errRefused("the ID token cannot be read")
 	}
+	begin, _ := claims.NotBefore.Float64() // zero without the claim; the verifier has read it
+	if ahead := time.Unix(int64(begin), 0).Sub(p.now()); ahead > maxSkew {
+		return nil, nil, errRefused("the ID token is valid in %s only: the clocks of the identity provider and of the gateway differ by more than %s", ahead.Round(time.Second), maxSkew)
+	}
 	return &session{
-		Mark: Mark{Issuer: p.IssuerURL, Subject: id.Subject, SID: claims.SID}, IDToken: raw, Refresh: token.RefreshToken, Expires: id.Expiry.Unix(), Checked: p.now().Unix(),
+		Mark: Mark{Issuer: p.IssuerURL, Subject: id.Subject, SID: claims.SID, Checked: p.now().Unix()}, IDToken: raw, Refresh: token.RefreshToken, Expires: id.Expiry.Unix(),
 	}, id, nil
 }

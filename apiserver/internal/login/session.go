@@ -28,8 +28,7 @@ type session struct {
 	Mark
 	IDToken string `json:"t"`
 	Refresh string `json:"r,omitempty"`
-	// Checked and Expires are in seconds since 1970: the last answer of the provider, and the end of IDToken.
-	Checked int64 `json:"c"`
+	// Expires is the end of IDToken in seconds since 1970.
 	Expires int64 `json:"e"`
 }
 
@@ -100,6 +99,8 @@ func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed strin
 		return next.IDToken, renewed, err
 	case valid && (!HasEnded(err) || now.Before(due.Add(otherReplica))):
 		return s.IDToken, "", nil
+	case HasEnded(err):
+		l.end(endedKey(s.Issuer, byRefusal, s.ID), s.Checked)
 	}
 	return "", "", err
 }

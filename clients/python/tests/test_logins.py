@@ -158,7 +158,18 @@ def test_tokens_in_the_keyring_are_not_in_the_file(file, keyring):
     with pytest.raises(logins.KeyringError) as failed:
         store.current(GATEWAY)
     assert "secret" not in str(failed.value)
+    with pytest.raises(logins.KeyringError):
+        raygate.logout(GATEWAY)
     keyring.broken = False
+    assert store.current(GATEWAY).id_token == "by-go"
+    logins._save(store, GATEWAY, login(), "keyring")
+    [entry] = keyring.kept
+    raygate.logout(GATEWAY)
+    assert not keyring.kept and store.load(GATEWAY) is None
+    logins._save(store, GATEWAY, login(), "keyring")
+    keyring.kept.clear()
+    raygate.logout(GATEWAY)  # of an entry that somebody else has deleted
+    logins._save(store, GATEWAY, login(), "keyring")
     logins._save(store, GATEWAY, login(), "file")
     assert not keyring.kept and store.load(GATEWAY).id_token == "secret-id"
 

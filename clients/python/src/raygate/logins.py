@@ -92,14 +92,14 @@ class Store:
             raise self._broken("it has no login that can be read") from None
 
     def save(self, server: str, login: Optional[Login]) -> None:
-        """Replace the login at a gateway; None removes it."""
+        """Replace the login at a gateway; None removes it. Raises KeyringError, without a change, if the keyring cannot be used."""
         everything = self._read()
         before = everything.pop(server, None)
         old = str(before.get("keyring") or "") if isinstance(before, dict) else ""
+        if login is None and old:
+            _delete_from_keyring(old)  # first, so that the file names the entry until it is deleted
         if login is not None and login.keyring:
             _into_keyring(login)
-        if old and (login is None or login.keyring != old):
-            _delete_from_keyring(old)
         if login is not None:
             ends = datetime.fromtimestamp(int(login.expiry), timezone.utc).isoformat().replace("+00:00", "Z")
             entry = {"issuer": login.issuer, "clientID": login.client_id, "scopes": login.scopes, "expiry": ends}
@@ -111,6 +111,11 @@ class Store:
                 entry.update(idToken=login.id_token, refreshToken=login.refresh_token)
             everything[server] = entry
         self._write(json.dumps(everything, indent=2, sort_keys=True))
+        if login is not None and old and login.keyring != old:
+            try:
+                _delete_from_keyring(old)
+            except KeyringError:
+                pass  # a keyring that cannot be used does not prevent another login
 
     def current(self, server: str) -> Optional[Login]:
         """Return the login at a gateway with a valid token, which is renewed if need be; None if there is no login."""
@@ -312,8 +317,6 @@ def _from_keyring(login: Login) -> Login:
 
 
 def _delete_from_keyring(entry: str) -> None:
-    """Delete an entry, if it and a keyring are there."""
-    try:
+    """Delete an entry, if it is there."""
+    if _keyring("get_password", entry) is not None:
         _keyring("delete_password", entry)
-    except KeyringError:
-        pass

@@ -84,5 +84,13 @@ func fetch(l *Login) error {
 	return nil
 }
 
-// forget deletes an entry of the keyring. A keyring that cannot be used is no error: the login is forgotten anyway.
-func forget(entry string) { _ = keyring.Delete(keyringService, entry) }
+// forget deletes an entry of the keyring, if it is there. There is none with an empty name.
+func forget(entry string) error {
+	if entry == "" {
+		return nil
+	}
+	if err := keyring.Delete(keyringService, entry); err != nil && !errors.Is(err, keyring.ErrNotFound) {
+		return fmt.Errorf("%w: %w; the tokens are still in its entry %q", errKeyring, err, entry)
+	}
+	return nil
+}

@@ -66,34 +66,35 @@ func (s *Store) Load(server string) (*Login, error) {
 	return all[server], err
 }
 
-// Save replaces the login at a gateway, and writes its tokens to the keyring if it has an entry there. A nil login removes it.
+// Save replaces the login at a gateway, and writes its tokens to the keyring if it has an entry there. A nil login removes it from both, or from neither if
+// the keyring cannot be used.
 func (s *Store) Save(server string, l *Login) error {
 	all, err := s.read()
 	if err != nil {
 		return err
 	}
-	before := all[server]
-	if l == nil {
-		delete(all, server)
-	} else {
-		all[server] = l
+	before := ""
+	if known := all[server]; known != nil {
+		before = known.Keyring
 	}
-	if l != nil && l.Keyring != "" {
+	if l == nil {
+		if err := forget(before); err != nil { // first, so that the file names the entry until it is deleted
+			return err
+		}
+		delete(all, server)
+		return s.write(all)
+	}
+	all[server] = l
+	if l.Keyring != "" {
 		if all[server], err = keep(l); err != nil {
 			return err
 		}
 	}
-	if before != nil && before.Keyring != "" && (l == nil || l.Keyring != before.Keyring) {
-		forget(before.Keyring)
+	err = s.write(all)
+	if err == nil && before != l.Keyring {
+		_ = forget(before) // a keyring that cannot be used does not prevent another login
 	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err == nil {
-		err = s.write(text)
-	}
-	if err != nil {
-		return fmt.Errorf("saving the login: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Current returns the login at a gateway with a valid token, which it renews if need be; nil if there is no login.
@@ -144,7 +145,18 @@ func (s *Store) read() (map[string]*Login, error) {
 }
 
 // write replaces the file at once, so that another process never reads half of it.
-func (s *Store) write(text []byte) error {
+func (s *Store) write(all map[string]*Login) error {
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = s.replace(text)
+	}
+	if err != nil {
+		return fmt.Errorf("saving the login: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) replace(text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
