@@ -17,6 +17,11 @@ const (
 	// RayServiceGatewayReady is True while the Gateway leads requests to the service, and says at which addresses. Only a service with the
 	// upgrade strategy NewClusterWithIncrementalUpgrade has it. KubeRay does not have it.
 	RayServiceGatewayReady = "GatewayReady"
+	// RayServiceUpgradePaused is True while an upgrade waits for its user, and False while the same upgrade continues afterwards. KubeRay does
+	// not have it.
+	RayServiceUpgradePaused = "UpgradePaused"
+	// RayServiceUpgradeAborted is True from the abort of an upgrade until the spec changes. KubeRay does not have it.
+	RayServiceUpgradeAborted = "UpgradeAborted"
 )
 
 // Reasons of the conditions of a RayService.
@@ -69,4 +74,12 @@ const (
 	ReasonRollbackImpossible = "RollbackImpossible"
 	// ReasonRayServiceResumed says that suspend was taken back.
 	ReasonRayServiceResumed = "RayServiceResumed"
+	// ReasonPausedByAnnotation says that AnnotationUpgradePaused is set.
+	ReasonPausedByAnnotation = "PausedByAnnotation"
+	// ReasonCanaryNotConfirmed says that the upgrade has reached AnnotationCanaryWeight.
+	ReasonCanaryNotConfirmed = "CanaryNotConfirmed"
+	// ReasonUpgradeResumed says that an upgrade continues after a pause.
+	ReasonUpgradeResumed = "UpgradeResumed"
+	// ReasonUpgradeAborted says that AnnotationUpgradeAbort names the pending cluster.
+	ReasonUpgradeAborted = "UpgradeAborted"
 )
