@@ -293,6 +293,31 @@ func TestSubmitWakesTheCluster(t *testing.T) {
 	end().want(t, 125, "submitting to raycluster/demo") // there is no Ray
 }
 
+// A job runs again with its spec, and without its state.
+func TestRerun(t *testing.T) {
+	g := startGateway(t, "none")
+	ns := g.namespace(t)
+	raygate("create", "-f", filepath.Join("..", "..", "samples", samples["rayjobs"]), "-n", ns).want(t, 0)
+	jobs, err := g.of("rayjobs", ns).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(jobs.Items) != 1 {
+		t.Fatalf("%v, %v", jobs, err)
+	}
+	old := jobs.Items[0]
+	g.setStatus(t, "rayjobs", ns, old.GetName(), map[string]any{"jobId": "j", "jobStatus": "FAILED", "jobDeploymentStatus": "Failed"})
+	raygate("rerun", "rayjob/"+old.GetName(), "-n", ns, "--name", "again", "--detach").want(t, 0, "rayjob/again submitted")
+	again, err := g.of("rayjobs", ns).Get(t.Context(), "again", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, _, _ := unstructured.NestedString(old.Object, "spec", "entrypoint")
+	if got, _, _ := unstructured.NestedString(again.Object, "spec", "entrypoint"); got != wanted || again.Object["status"] != nil {
+		t.Errorf("runs again as %v, want %q", again.Object, wanted)
+	}
+	raygate("rerun", "again", "-n", ns, "--detach").want(t, 0, "rayjob/again-")
+	raygate("rerun", "cluster/demo", "-n", ns).want(t, 2)
+	raygate("rerun", "nothing", "-n", ns).want(t, 125, "NOT_FOUND")
+}
+
 // TestWatch watches while the gateway is restarted, as the program that people run, which Ctrl-C ends.
 func TestWatch(t *testing.T) {
 	g := startGateway(t, "none")

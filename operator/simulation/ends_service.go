@@ -21,6 +21,8 @@ var serviceEnds = []rule[*rayv1.RayService]{
 	serviceGivesUpLater,
 	serviceCannotStart,
 	serviceIsNotReady,
+	serviceIsHeld,
+	serviceIsAborted,
 	serviceHasPendingCluster,
 	serviceHasOneCluster,
 	serviceRunsOtherImage,

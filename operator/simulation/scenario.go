@@ -69,6 +69,9 @@ func newScenario(seed uint64) *scenario {
 	if s.topic == "cluster" && r.IntN(2) == 0 { // last, so that the seeds stay what they are
 		s.idles(r)
 	}
+	if s.topic == "service" && r.IntN(2) == 0 {
+		s.controls(r)
+	}
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
 }

@@ -28,6 +28,8 @@ var Invariants = map[string]string{
 	"isConfigured":       "A head that is in use and ready has the applications of its service soon after it has started.",
 	"givesUp":            "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
 	"warningHasCause":    "A warning about a child has a cause: a fault, or an object of somebody else.",
+	"pauseHolds":         "An upgrade that is paused, or a canary that is not confirmed, moves no traffic to the new cluster, and the new cluster is neither promoted nor deleted.",
+	"abortHolds":         "A cluster that its user has given up is not promoted while the one before it exists.",
 	"neverIdleInUse":     "A cluster is not suspended as idle while something has been running on it, nor while it is kept, nor before the time of its schedule.",
 	"resumedBySchedule":  "The operator resumes only clusters that it has suspended, and only by their schedule.",
 	"foreignUntouched":   "No object of somebody else is changed or deleted.",
@@ -70,6 +72,7 @@ type watchdog struct {
 	unsent     map[types.UID]time.Time // since when RayJobs wait for a dashboard to take them
 	undeleted  map[types.UID]time.Time // since when RayJobs wait for a deletion that is due
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
+	controls   map[string]time.Time    // since when annotations of RayServices about upgrades have their values
 	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
 }
 
@@ -83,7 +86,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, unrecorded: map[types.UID]bool{},
+		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, controls: map[string]time.Time{}, unrecorded: map[types.UID]bool{},
 	}
 }
 
@@ -154,6 +157,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 	case kindCluster:
 		d.noteSize(c)
 		d.checkIdle(c)
+		d.checkHeldCluster(c)
 		if c.New == nil {
 			w := d.world
 			w.after(0, "end of "+c.Old.GetName(), func() {
@@ -169,7 +173,9 @@ func (d *watchdog) changed(c apiserver.Change) {
 	case kindRayJob:
 		d.checkResult(c)
 	case kindRayService:
+		d.noteControls(c)
 		d.checkPromotion(c)
+		d.checkHeld(c)
 	}
 }
 
@@ -194,31 +200,6 @@ func versions[T client.Object](c apiserver.Change) (before, after T, ok bool) {
 	}
 	after, ok = c.New.(T)
 	return before, after, ok
-}
-
-// checkPromotion holds an upgrade in steps to its last step. The caller holds the lock.
-func (d *watchdog) checkPromotion(c apiserver.Change) {
-	before, after, ok := versions[*rayv1.RayService](c)
-	if !ok {
-		return
-	}
-	pending, from := before.Status.PendingServiceStatus, before.Status.ActiveServiceStatus.RayClusterName
-	if pending.TrafficRoutedPercent == nil || *pending.TrafficRoutedPercent == 100 || pending.RayClusterName != after.Status.ActiveServiceStatus.RayClusterName || from == "" {
-		return
-	}
-	if d.world.rays.serve(from) && !d.world.rays.lately(from) && stepwise(after) {
-		d.world.after(0, "promotion", func() {
-			if rc := d.world.clusterObject(from); rc.Name != "" && rc.DeletionTimestamp == nil {
-				d.violate("trafficIsServed", "%s gives %s up with %d %% of the requests led to %s", after.Name, from, *pending.TrafficRoutedPercent, pending.RayClusterName)
-			}
-		})
-	}
-}
-
-// stepwise reports whether a service is upgraded in steps.
-func stepwise(rs *rayv1.RayService) bool {
-	u := rs.Spec.UpgradeStrategy
-	return u != nil && u.Type != nil && *u.Type == rayv1.RayServiceNewClusterWithIncrementalUpgrade
 }
 
 // check looks at what has to come true within a time also while there are faults. It is called every few seconds.

@@ -17,6 +17,11 @@ const (
 	// RayServiceGatewayReady is True while the Gateway leads requests to the service, and says at which addresses. Only a service with the
 	// upgrade strategy NewClusterWithIncrementalUpgrade has it. KubeRay does not have it.
 	RayServiceGatewayReady = "GatewayReady"
+	// RayServiceUpgradePaused is True while an upgrade waits for its user, and False while the same upgrade continues afterwards. KubeRay does
+	// not have it.
+	RayServiceUpgradePaused = "UpgradePaused"
+	// RayServiceUpgradeAborted is True from the abort of an upgrade until the spec changes. KubeRay does not have it.
+	RayServiceUpgradeAborted = "UpgradeAborted"
 )
 
 // Reasons of the conditions of a RayService.
@@ -69,4 +74,12 @@ const (
 	ReasonRollbackImpossible = "RollbackImpossible"
 	// ReasonRayServiceResumed means that suspend was unset.
 	ReasonRayServiceResumed = "RayServiceResumed"
+	// ReasonPausedByAnnotation means that AnnotationUpgradePaused is set.
+	ReasonPausedByAnnotation = "PausedByAnnotation"
+	// ReasonCanaryNotConfirmed means that the upgrade has reached AnnotationCanaryWeight.
+	ReasonCanaryNotConfirmed = "CanaryNotConfirmed"
+	// ReasonUpgradeResumed means that an upgrade continues after a pause.
+	ReasonUpgradeResumed = "UpgradeResumed"
+	// ReasonUpgradeAborted means that AnnotationUpgradeAbort names the pending cluster.
+	ReasonUpgradeAborted = "UpgradeAborted"
 )

@@ -98,7 +98,7 @@ func (e *serviceEvidence) checkRules() {
 	}
 }
 
-// notReady and stalled map reasons of the conditions Ready and Stalled to findings. Other findings explain the other reasons better.
+// notReady, stalled and paused map reasons of the conditions Ready, Stalled and UpgradePaused to findings. Other findings explain the other reasons better.
 var (
 	notReady = map[string]conditionFinding{
 		rayv1.ReasonRayServiceInitializingTimeout: {severityError, "InitializingTimeout", "see the events for what kept it, then suspend and resume the service, or allow more by the annotation " + rayv1.AnnotationInitializingTimeout},
@@ -110,6 +110,11 @@ var (
 		rayv1.ReasonGatewayAPIMissing:        {severityError, "GatewayAPIMissing", "install the Gateway API, or choose another upgrade strategy"},
 		rayv1.ReasonDashboardUnavailable:     {severityWarning, "DashboardUnreachable", "see the log of the head's Ray container, and network policies"},
 		rayv1.ReasonProgressDeadlineExceeded: {severityWarning, "ProgressDeadlineExceeded", "see the other findings; go back to the spec of before to end an upgrade"},
+		rayv1.ReasonUpgradeAborted:           {severityInfo, "UpgradeAborted", "change the spec to begin another upgrade"},
+	}
+	paused = map[string]conditionFinding{
+		rayv1.ReasonPausedByAnnotation: {severityInfo, "UpgradePaused", "remove the annotation to continue the upgrade"},
+		rayv1.ReasonCanaryNotConfirmed: {severityInfo, "CanaryNotConfirmed", "confirm or abort the upgrade by the annotation in the message"},
 	}
 )
 
@@ -122,6 +127,9 @@ func (e *serviceEvidence) checkConditions() {
 	}
 	if c := e.condition(rayv1.RayServiceStalled); c != nil && c.Status == metav1.ConditionTrue {
 		e.addCondition(c, stalled)
+	}
+	if c := e.condition(rayv1.RayServiceUpgradePaused); c != nil {
+		e.addCondition(c, paused)
 	}
 }
 

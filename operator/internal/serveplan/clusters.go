@@ -28,7 +28,7 @@ func (s *step) moving() bool {
 func takenBack(s *step) bool {
 	p := s.pending()
 	stranded := p != nil && p.Match == rayservice.Different && !s.in.Strategy.NewCluster
-	return !s.moving() && (activeMatches(s) || stranded)
+	return !s.moving() && !s.paused() && (activeMatches(s) || stranded)
 }
 
 func (s *step) dropPending() { s.st.PendingServiceStatus = rayv1.RayServiceStatus{} }
@@ -38,6 +38,8 @@ func needsCluster(s *step) bool {
 	c := s.pending()
 	switch {
 	case s.moving(), c == nil && s.pendingName() != "": // the Services move first; a named cluster will be created from the current spec
+		return false
+	case s.paused(), s.withheld():
 		return false
 	case c == nil:
 		c = s.active()
@@ -71,7 +73,7 @@ func (s *step) clusters() {
 	case p == nil && a != nil && name == "" && a.Match == rayservice.Appended:
 		s.plan.Update = s.activeName()
 	}
-	s.touchUp(s.activeName(), name == "") // the old cluster of an upgrade keeps its size
+	s.touchUp(s.activeName(), name == "" && !s.withheld()) // the old cluster of an upgrade keeps its size
 	s.touchUp(name, true)
 }
 

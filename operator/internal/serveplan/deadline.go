@@ -40,8 +40,10 @@ func (s *step) overdue() (reason, message string) {
 func (s *step) inProgress() (since time.Time, limit time.Duration, what string) {
 	up, ready := s.conds().Find(rayv1.RayServiceUpgradeInProgress), s.conds().Find(rayv1.RayServiceReady)
 	switch {
+	case up != nil && up.Status == metav1.ConditionTrue && s.is(rayv1.RayServiceUpgradePaused):
+		return since, limit, what
 	case up != nil && up.Status == metav1.ConditionTrue:
-		since, limit = up.LastTransitionTime.Time, ProgressDeadline
+		since, limit = later(up.LastTransitionTime.Time, s.resumedAt()), ProgressDeadline
 		if s.inSteps() {
 			u := s.state()
 			since, limit = later(since, u.Shifted), limit+u.Interval

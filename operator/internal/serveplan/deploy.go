@@ -1,6 +1,9 @@
 package serveplan
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // services decides which cluster the Services select.
 func (s *step) services() {
@@ -11,13 +14,14 @@ func (s *step) services() {
 	switch {
 	case p == nil:
 	case s.inSteps():
-		if p.Pods > 0 && s.in.Routing.Weights[s.pendingName()] == 100 {
+		stays := s.paused() && s.active().Pods > 0 && s.in.ServeService != s.pendingName()
+		if p.Pods > 0 && s.in.Routing.Weights[s.pendingName()] == 100 && !stays {
 			s.plan.Serve = s.pendingName() // the old cluster loses its replicas next
 		}
 	case s.moving():
 		s.plan.Services = s.pendingName()
 	default:
-		if s.waits = s.switchWaits(p); s.waits == "" {
+		if s.waits = cmp.Or(s.held(), s.switchWaits(p)); s.waits == "" {
 			s.plan.Services = s.pendingName()
 		}
 	}
@@ -33,7 +37,7 @@ func (s *step) configurations() {
 		capacity = new(int32(100))
 	}
 	s.deploy(Deployment{Cluster: s.pendingName(), Capacity: capacity})
-	s.deploy(Deployment{Cluster: s.activeName(), Keep: s.pendingName() != "", Capacity: capacity})
+	s.deploy(Deployment{Cluster: s.activeName(), Keep: s.pendingName() != "" || s.withheld(), Capacity: capacity})
 }
 
 // switchWaits returns why the Services must not select the new cluster yet; empty if they may. If no Pod of the new cluster serves

@@ -21,4 +21,6 @@
 //     the Gateway has accepted the HTTPRoute. Its messages name what it waits for. If one of the two clusters fails, all traffic
 //     goes to the other one.
 //   - During a rollback no cluster gets less capacity than it has traffic.
+//   - Annotations pause an upgrade, hold it at a share of the traffic, and abort it. A pause moves traffic only if one of the clusters
+//     serves nothing.
 package serveplan

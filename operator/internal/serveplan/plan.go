@@ -42,8 +42,8 @@ type Plan struct {
 	Label []string
 	// Status is the new status. Its copies of the clusters' statuses are current.
 	Status rayv1.RayServiceStatuses
-	// TimedOut, Overdue and RollbackImpossible are the texts of events; empty if they do not apply.
-	TimedOut, Overdue, RollbackImpossible string
+	// TimedOut, Overdue, RollbackImpossible, Paused, Resumed and Aborted are the texts of events; empty if they do not apply.
+	TimedOut, Overdue, RollbackImpossible, Paused, Resumed, Aborted string
 	// After is the time until the next reconcile without an event; 0 means none.
 	After time.Duration
 }
@@ -85,8 +85,9 @@ type step struct {
 	spec *rayv1.RayServiceSpec
 	st   *rayv1.RayServiceStatuses
 	plan Plan
-	// waits describes what an upgrade waits for.
+	// waits describes what an upgrade waits for. user means that it waits for its user.
 	waits string
+	user  bool
 }
 
 // decide applies the rules of the life cycle, and derives the plan from the phase that results.
@@ -94,6 +95,7 @@ func (s *step) decide() {
 	if s.phase() != suspending {
 		s.st.ObservedGeneration = s.in.Service.Generation
 		s.recordSteps()
+		s.forgetAbort()
 	}
 	for range maxRules {
 		rules := table[s.phase()]

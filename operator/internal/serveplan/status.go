@@ -92,7 +92,7 @@ func (s *step) timeout() {
 	text := fmt.Sprintf("timeout %s, elapsed %s", limit, elapsed.Truncate(time.Second))
 	s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializingTimeout,
 		"RayService failed to become ready within the configured timeout: "+text+"; suspend and resume it to try again")
-	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady)
+	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady, rayv1.RayServiceUpgradePaused)
 	kept := s.plan
 	s.plan = Plan{Status: kept.Status, After: soon, TimedOut: "RayService initializing timeout exceeded: " + text}
 	s.st = &s.plan.Status
@@ -127,6 +127,7 @@ func (s *step) observe() {
 func (s *step) conditions() {
 	s.setReady()
 	s.setUpgrade()
+	s.setPaused()
 	s.setGateway()
 	s.setStalled()
 }
@@ -212,6 +213,9 @@ func (s *step) stalled() (reason, message string) {
 				return reason, message
 			}
 		}
+	}
+	if c := s.conds().Find(rayv1.RayServiceUpgradeAborted); c != nil && s.pendingName() == "" {
+		return c.Reason, c.Message
 	}
 	return s.overdue()
 }

@@ -22,9 +22,9 @@ func pendingDiffers(s *step) bool {
 	return p != nil && p.Match == rayservice.Different
 }
 
-// pendingMatches reports whether only the pending cluster matches the spec.
+// pendingMatches reports whether only the pending cluster matches the spec, and is not given up.
 func pendingMatches(s *step) bool {
-	return !activeMatches(s) && s.pending() != nil && !pendingDiffers(s)
+	return !activeMatches(s) && s.pending() != nil && !pendingDiffers(s) && !aborts(s)
 }
 
 // returnToSpec begins a rollback, because the spec is that of the old cluster again.
@@ -99,7 +99,7 @@ func (s *step) upgrade() {
 func (s *step) move() {
 	u := s.state()
 	move := u.Next()
-	s.waits = s.obstacle(u, move)
+	s.waits, s.user = s.obstacle(u, move), move.User
 	if move.After > 0 {
 		s.lookAt(s.in.Now.Add(move.After))
 	}
@@ -199,7 +199,7 @@ func (s *step) state() Upgrade {
 		Shares: Shares{
 			ActiveCapacity:  ptr.Deref(st.ActiveServiceStatus.TargetCapacity, 100),
 			PendingCapacity: ptr.Deref(st.PendingServiceStatus.TargetCapacity, 0),
-			PendingTraffic:  ptr.Deref(st.PendingServiceStatus.TrafficRoutedPercent, 0),
+			PendingTraffic:  s.sharedTraffic(),
 		},
 		Surge: ptr.Deref(o.MaxSurgePercent, 100), Step: ptr.Deref(o.StepSizePercent, 0), Interval: time.Duration(ptr.Deref(o.IntervalSeconds, 0)) * time.Second,
 		Rollback: s.is(rayv1.RayServiceRollbackInProgress), Now: s.in.Now, Shifted: s.lastShift(), Unrouted: s.unrouted(),
@@ -216,10 +216,20 @@ func (s *step) state() Upgrade {
 		u.PendingDeployed = p.Serve.current() && len(p.Serve.Applications) > 0 && !s.due(p.Serve)
 		u.PendingWaits = s.notReady(s.pendingName(), p, u.PendingCapacity, true)
 	}
+	u.Held = s.held()
+	u.Canary, u.Unconfirmed = s.canary()
 	if u.ActiveServesNothing && !u.PendingServesNothing && a.Match != rayservice.Same {
 		u.Rollback = false // a rollback to a cluster that is down would be followed by another upgrade
+		if aborts(s) {
+			u.Held = "the upgrade is aborted, and cluster " + s.activeName() + " takes no requests"
+		}
 	}
 	return u
+}
+
+// sharedTraffic returns the traffic of the new cluster in percent.
+func (s *step) sharedTraffic() int32 {
+	return ptr.Deref(s.st.PendingServiceStatus.TrafficRoutedPercent, 0)
 }
 
 // lastShift returns when traffic was last moved; zero if never.

@@ -84,12 +84,14 @@ var table = map[phase][]rule{
 		keepInvalid,
 		{"StrategyChanged", rollsBack, (*step).endRollback, false},
 		{"Switched", switched, (*step).makeActive, false},
+		{"Aborted", switchAbortDue, (*step).abortSwitch, false},
 		{"TakenBack", takenBack, (*step).dropPending, false},
 		{"SpecDiffers", needsCluster, (*step).nameCluster, false},
 	},
 	advancing: {
 		suspend,
 		keepInvalid,
+		{"Aborted", abortDue, (*step).abortSteps, false},
 		{"TakenBack", activeMatches, (*step).returnToSpec, false},
 		{"SpecDiffers", pendingDiffers, (*step).returnFirst, false},
 		{"Complete", newClusterHasAll, (*step).completeSteps, false},
@@ -97,6 +99,7 @@ var table = map[phase][]rule{
 	returning: {
 		suspend,
 		keepInvalid,
+		{"Aborted", abortDue, (*step).abortSteps, false},
 		{"SpecIsNewAgain", pendingMatches, (*step).endRollback, false},
 		{"RolledBack", oldClusterHasAll, (*step).completeRollback, false},
 		{"Complete", newClusterHasAll, (*step).completeSteps, false}, // the old cluster is down

@@ -1,8 +1,11 @@
 package serveplan
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"k8s.io/utils/ptr"
 )
 
 // Shares are capacity and traffic of the two clusters of an incremental upgrade, in percent. The traffic of both adds up to 100.
@@ -35,6 +38,11 @@ type Upgrade struct {
 	ActiveServesNothing, PendingServesNothing bool
 	// PendingHasNoHead means that the head of the new cluster is not ready.
 	PendingHasNoHead bool
+	// Held is why the upgrade must neither move nor end, unless a cluster serves nothing; empty if it may.
+	Held string
+	// Canary limits capacity and traffic of the new cluster in percent, until they are confirmed; nil means no limit. Unconfirmed explains it.
+	Canary      *int32
+	Unconfirmed string
 }
 
 // Move is the next change of an incremental upgrade.
@@ -45,8 +53,9 @@ type Move struct {
 	Shares
 	// Complete means that the new cluster has all traffic and capacity, RolledBack that the old one has.
 	Complete, RolledBack bool
-	// Waits is what the upgrade waits for; empty if it does not wait.
+	// Waits is what the upgrade waits for; empty if it does not wait. User means that it waits for its user.
 	Waits string
+	User  bool
 	// After is the time until the next reconcile without an event; 0 for none.
 	After time.Duration
 }
@@ -66,10 +75,13 @@ var (
 		{"Complete", newHasAll, complete},
 		{"FailOverToOld", oldHasToServeAlone, failOverToOld},
 		{"FailOverToNew", onlyNewServes, failOverToNew},
+		{"Held", held, awaitUser},
+		{"CanaryUnconfirmed", canaryReached, awaitConfirmation},
 	}, steps)
 	backward = slices.Concat([]upgradeRule{
 		{"RolledBack", oldHasAll, rolledBack},
 		{"FailOverToOld", onlyOldServes, oldTakesAll},
+		{"Held", held, awaitUser},
 	}, steps)
 	// steps move traffic and capacity from the giving to the taking cluster. Unlike KubeRay in a rollback, no cluster loses
 	// capacity for which it has traffic.
@@ -96,7 +108,7 @@ func (u Upgrade) Next() Move {
 	m := rules[i].move(u)
 	m.Rule = rules[i].name
 	if m.Shares == u.Shares && m.Waits == "" && !m.Complete && !m.RolledBack { // the user's options allow no progress
-		m.Waits = "maxSurgePercent or stepSizePercent is 0"
+		m.Waits = cmp.Or(u.Held, "maxSurgePercent or stepSizePercent is 0")
 	}
 	return m
 }
@@ -105,14 +117,14 @@ func (u Upgrade) Next() Move {
 // never report that.
 func newHasAll(u Upgrade) bool {
 	oldIsDone := u.ActiveCapacity == 0 || u.ActiveServesNothing && u.PendingCapacity == 100 && u.ServiceWaits == ""
-	return u.PendingTraffic == 100 && oldIsDone
+	return u.PendingTraffic == 100 && oldIsDone && !held(u)
 }
 
 func complete(u Upgrade) Move { return Move{Shares: u.Shares, Complete: true} }
 
 func oldHasAll(u Upgrade) bool {
 	newIsDone := u.PendingCapacity == 0 || u.PendingServesNothing || u.PendingHasNoHead
-	return u.ActiveCapacity == 100 && u.PendingTraffic == 0 && newIsDone
+	return u.ActiveCapacity == 100 && u.PendingTraffic == 0 && newIsDone && !held(u)
 }
 
 func rolledBack(u Upgrade) Move { return Move{Shares: u.Shares, RolledBack: true} }
@@ -156,6 +168,25 @@ func failOverToNew(u Upgrade) Move {
 	return m
 }
 
+func held(u Upgrade) bool { return u.Held != "" }
+
+func awaitUser(u Upgrade) Move { return Move{Shares: u.Shares, Waits: u.Held, User: true} }
+
+// canaryReached also holds an upgrade that was further when the canary was asked for.
+func canaryReached(u Upgrade) bool { return u.Canary != nil && u.PendingTraffic >= *u.Canary }
+
+func awaitConfirmation(u Upgrade) Move {
+	return Move{Shares: u.Shares, Waits: u.Unconfirmed, User: true}
+}
+
+// most returns the most capacity and traffic that the taking cluster may get.
+func (u Upgrade) most() int32 {
+	if u.Rollback {
+		return 100
+	}
+	return ptr.Deref(u.Canary, 100)
+}
+
 // side is the state of one cluster in its role.
 type side struct {
 	capacity, traffic int32
@@ -190,7 +221,7 @@ func trafficDue(u Upgrade) bool { return u.taker().traffic != u.taker().capacity
 
 func moveTraffic(u Upgrade) Move {
 	t := u.taker()
-	return u.set(t.capacity, u.giver().capacity, min(100, t.traffic+u.Step, t.capacity))
+	return u.set(t.capacity, u.giver().capacity, min(u.most(), t.traffic+u.Step, t.capacity))
 }
 
 func takerNotReady(u Upgrade) bool { return trafficDue(u) && u.taker().waits != "" }
@@ -241,5 +272,5 @@ func awaitDeployment(u Upgrade) Move { return u.wait("the new cluster has no app
 
 func raiseTaker(u Upgrade) Move {
 	t := u.taker()
-	return u.set(min(100, t.capacity+u.Surge), u.giver().capacity, t.traffic)
+	return u.set(min(u.most(), t.capacity+u.Surge), u.giver().capacity, t.traffic)
 }

@@ -40,11 +40,10 @@ func serviceRows() []row[service] {
 func serviceMetadata() []row[service] {
 	name := at("metadata.name")
 	rename := func(name string) func(*service) { return func(rs *service) { rs.Name = name } }
-	timeout := func(text string) func(*service) {
-		return func(rs *service) {
-			metav1.SetMetaDataAnnotation(&rs.ObjectMeta, rayv1.AnnotationInitializingTimeout, text)
-		}
+	annotate := func(key, text string) func(*service) {
+		return func(rs *service) { metav1.SetMetaDataAnnotation(&rs.ObjectMeta, key, text) }
 	}
+	timeout := func(text string) func(*service) { return annotate(rayv1.AnnotationInitializingTimeout, text) }
 	timeoutAt := at("metadata.annotations[ray.io/initializing-timeout]")
 	return []row[service]{
 		{ID: "RS-010", Name: "48 characters", Mutate: rename(strings.Repeat("a", 48)), Fix: rename(strings.Repeat("a", 47)), WantFields: name},
@@ -53,6 +52,11 @@ func serviceMetadata() []row[service] {
 		{ID: "RS-012", Name: "0s", Mutate: timeout("0s"), Fix: timeout("5m"), WantFields: timeoutAt},
 		{ID: "RS-012", Name: "negative", Mutate: timeout("-5m"), Fix: timeout("300"), WantFields: timeoutAt},
 		{ID: "RS-012", Name: "words", Mutate: timeout("invalid"), Fix: timeout(""), WantFields: timeoutAt},
+		{ID: "RS-538", Name: "pause", Mutate: annotate(rayv1.AnnotationUpgradePaused, "yes"), Fix: annotate(rayv1.AnnotationUpgradePaused, "true"), WantFields: at("metadata.annotations[raygate.io/upgrade-paused]"), Warning: true},
+		{ID: "RS-538", Name: "percent sign", Mutate: all(stepwise, annotate(rayv1.AnnotationCanaryWeight, "10%")), Fix: annotate(rayv1.AnnotationCanaryWeight, "10"), WantFields: at("metadata.annotations[raygate.io/canary-weight]"), Warning: true},
+		{ID: "RS-539", Name: "no steps", Mutate: annotate(rayv1.AnnotationCanaryWeight, "10"), Fix: stepwise, WantFields: at("metadata.annotations[raygate.io/canary-weight]"), Warning: true},
+		{ID: "RS-539", Name: "true", Mutate: annotate(rayv1.AnnotationCanaryConfirmed, "true"), Fix: annotate(rayv1.AnnotationCanaryConfirmed, "demo-x7k2p"), WantFields: at("metadata.annotations[raygate.io/canary-confirmed]"), Warning: true},
+		{ID: "RS-539", Name: "another service", Mutate: annotate(rayv1.AnnotationUpgradeAbort, "shop-x7k2p"), WantFields: at("metadata.annotations[raygate.io/upgrade-abort]"), Warning: true},
 		{ID: "RS-581", Name: "no spec", Mutate: func(rs *service) { rs.Spec = rayv1.RayServiceSpec{} }, WantFields: at("spec")},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
@@ -67,5 +68,26 @@ func TestHistoryPages(t *testing.T) {
 		if got, err := h.list(t.Context(), &pages{left: 5}, &raygatev2.ListHistoryRequest{}); err != nil || len(got) != want {
 			t.Errorf("limit %d: %d records, %v, want %d", limit, len(got), err, want)
 		}
+	}
+}
+
+// deletedJob is the history of a job that is deleted.
+type deletedJob struct {
+	raygatev2.HistoryServiceClient
+	t *testing.T
+}
+
+func (d deletedJob) GetHistory(_ context.Context, req *raygatev2.GetHistoryRequest, _ ...grpc.CallOption) (*raygatev2.GetHistoryResponse, error) {
+	object, err := structpb.NewStruct(map[string]any{"metadata": map[string]any{"name": req.GetName()}, "spec": map[string]any{"entrypoint": "x", "backoffLimit": 2}})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return &raygatev2.GetHistoryResponse{Object: object}, nil
+}
+
+func TestRerunFromHistory(t *testing.T) {
+	job, err := recorded(t.Context(), deletedJob{t: t}, &raygatev2.GetHistoryRequest{Name: "train"})
+	if err != nil || job.Name != "train" || job.Spec.Entrypoint != "x" || *job.Spec.BackoffLimit != 2 {
+		t.Errorf("%v, %+v", err, job)
 	}
 }

@@ -40,7 +40,7 @@ func All(getenv func(string) string) []*cobra.Command {
 	var all []*cobra.Command
 	for _, command := range []func(*connect.Flags) *cobra.Command{
 		newGet, newWatch, newCreate, newApply, newDelete, newWait, newDiagnose, newScale, newSuspend, newResume, newKeep, newStop, newTrigger,
-		newLogs, newSubmit, newProfiles, newSession, newTop, newHistory, newUsage, newLogin, newLogout, newCredential,
+		newLogs, newSubmit, newRerun, newProfiles, newSession, newTop, newHistory, newUsage, newLogin, newLogout, newCredential,
 	} {
 		cmd := command(flags)
 		flags.Add(cmd.Flags())

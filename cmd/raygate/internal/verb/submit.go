@@ -1,13 +1,10 @@
 package verb
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,7 +18,6 @@ import (
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
-	"github.com/raygate/raygate/cmd/raygate/internal/progress"
 	"github.com/raygate/raygate/cmd/raygate/internal/submit"
 )
 
@@ -35,15 +31,14 @@ const (
 
 type submitCommand struct {
 	submit.Options
-	cluster         string
-	folder          string // the working directory to upload; empty for none
-	runtimeEnvFile  string
-	resources       map[string]string
-	detach          bool
-	stopOnInterrupt bool
-	noWake          bool
-	dry             dryRun
-	output          output.Flags
+	cluster        string
+	folder         string // the working directory to upload; empty for none
+	runtimeEnvFile string
+	resources      map[string]string
+	following
+	noWake bool
+	dry    dryRun
+	output output.Flags
 }
 
 func newSubmit(flags *connect.Flags) *cobra.Command {
@@ -117,9 +112,8 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.PriorityClass, "priority-class", "", "WorkloadPriorityClass of Kueue")
 	f.StringVar(&c.Profile, "profile", "", "profile of the new cluster, for all that other flags do not set; --workers and --worker-* are about its group workers")
 	f.StringToStringVar(&c.Labels, "label", nil, "labels of the RayJob, as KEY=VALUE")
-	f.BoolVar(&c.detach, "detach", false, "do not wait for the job and print no log")
 	f.BoolVar(&c.noWake, "no-wake", false, "do not resume a cluster that is suspended because it was idle or old, or by its schedule; fail")
-	f.BoolVar(&c.stopOnInterrupt, "stop-on-interrupt", false, "stop the job on Ctrl-C without asking")
+	c.addFollowing(f)
 	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: let the gateway check it without a write")
 	f.StringVarP(&c.output.Form, "output", "o", "yaml", "output format of --dry-run: yaml, json or name")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
@@ -148,24 +142,7 @@ func (c *submitCommand) run(ctx context.Context, s *session, args []string) erro
 	if job == nil {
 		return err
 	}
-	fmt.Fprintln(s.err, job.name()+" submitted")
-	if c.detach {
-		s.note(job)
-		return nil
-	}
-	code, err := job.follow(ctx)
-	s.progress.Clear()
-	switch {
-	case ctx.Err() != nil:
-		s.failed = exitInterrupted
-		c.interrupted(s, job)
-		return nil //nolint:nilerr // it has been said
-	case err != nil:
-		s.fail(job.name(), err, ExitNotRun)
-		s.note(job)
-		return nil
-	}
-	s.failed = code
+	c.attend(ctx, s, job)
 	return nil
 }
 
@@ -264,52 +241,6 @@ func (c *submitCommand) checkCluster(flags *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// followed is a job that runs.
-type followed interface {
-	// name is how people find it again.
-	name() string
-	// logs and stops are the commands that print its log and stop it.
-	commands() (logs, stop string)
-	// follow prints its log and returns its exit code.
-	follow(ctx context.Context) (int, error)
-	stop(ctx context.Context) error
-}
-
-// note prints how to find a job again.
-func (s *session) note(job followed) {
-	logs, stop := job.commands()
-	fmt.Fprintf(s.err, "The job goes on. Its log: %s\nTo stop it: %s\n", logs, stop)
-}
-
-// stopLimit bounds how long a command that was interrupted tries to stop its job.
-const stopLimit = 15 * time.Second
-
-// interrupted stops the job when that is wanted. Another Ctrl-C ends the program, and leaves the job running.
-func (c *submitCommand) interrupted(s *session, job followed) {
-	if !c.stopOnInterrupt && !s.ask("\nStop the job? [y/N] ") {
-		s.note(job)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
-	defer cancel()
-	if err := job.stop(ctx); err != nil {
-		s.fail("stopping "+job.name(), err, exitInterrupted)
-		s.note(job)
-		return
-	}
-	fmt.Fprintln(s.err, job.name()+" asked to stop")
-}
-
-// ask asks a question on the terminal; without a terminal the answer is no.
-func (s *session) ask(question string) bool {
-	if in, ok := s.in.(*os.File); !ok || !progress.IsTerminal(in) || !progress.IsTerminal(s.err) {
-		return false
-	}
-	fmt.Fprint(s.err, question)
-	answer, _ := bufio.NewReader(s.in).ReadString('\n')
-	return strings.EqualFold(strings.TrimSpace(answer), "y") || strings.EqualFold(strings.TrimSpace(answer), "yes")
 }
 
 // print prints the RayJob that would be created.

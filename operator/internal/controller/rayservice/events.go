@@ -36,5 +36,10 @@ func eventsOf(p serveplan.Plan) []report.Event {
 	if p.Overdue != "" {
 		list = append(list, report.Warning(rayv1.ReasonProgressDeadlineExceeded, actionReconcile, p.Overdue))
 	}
+	for _, e := range []struct{ reason, text string }{{rayv1.RayServiceUpgradePaused, p.Paused}, {rayv1.ReasonUpgradeResumed, p.Resumed}, {rayv1.ReasonUpgradeAborted, p.Aborted}} {
+		if e.text != "" {
+			list = append(list, report.Normal(e.reason, actionReconcile, "%s", e.text))
+		}
+	}
 	return list
 }

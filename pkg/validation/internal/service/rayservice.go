@@ -105,6 +105,7 @@ func Check(out *rule.Report, rs *rayv1.RayService, o rule.Options) {
 	checkServeConfig(out, s, s.path.Child("serveConfigV2"))
 	checkServeService(out, s)
 	checkServiceUpgrade(out, s)
+	checkUpgradeControl(out, s)
 	rs005.CheckGiven(out, s.path.Child("managedBy"), rs.Spec.ManagedBy)
 	service, deployment := rs.Spec.ServiceUnhealthySecondThreshold, rs.Spec.DeploymentUnhealthySecondThreshold
 	out.When(service != nil).Invalid(rs513, s.path.Child("serviceUnhealthySecondThreshold"), ptr.Deref(service, 0))

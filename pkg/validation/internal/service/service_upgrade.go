@@ -2,6 +2,7 @@ package service
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -92,6 +93,42 @@ func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
 	out.When(o.IntervalSeconds == nil).Required(rs023, intervalPath, intervalMissing)
 	rule.AtLeast(out, rs023, intervalPath, o.IntervalSeconds, 1)
 	out.When(o.GatewayClassName == "").Required(rs024, path.Child("gatewayClassName"))
+}
+
+const (
+	noPause  = "is not understood and pauses nothing; use true or false"
+	noCanary = "is not understood, so that an upgrade in steps moves no traffic; use a whole percentage from 1 to 99, as in 10"
+)
+
+var rs538 = rule.New(rule.Rule{ID: "RS-538", Field: "metadata.annotations: upgrade-paused, canary-weight", Condition: "not true or false; not a whole number from 1 to 99",
+	Policies: []rule.Policy{
+		controlPolicy(rayv1.AnnotationUpgradePaused, noPause, "matches('^(true|false)$')"),
+		controlPolicy(rayv1.AnnotationCanaryWeight, noCanary, "matches('^[+]?0*[1-9][0-9]?$')"),
+	}})
+var rs539 = rule.New(rule.Rule{ID: "RS-539", Field: "metadata.annotations: canary-weight, canary-confirmed, upgrade-abort",
+	Condition: "a weight with another type than NewClusterWithIncrementalUpgrade; not the name of a cluster of the service"})
+
+func controlPolicy(key, says, valid string) rule.Policy {
+	quoted := "'" + key + "'"
+	return rule.Policy{Field: "metadata.annotations[" + key + "]", Says: says, Valid: "!(" + quoted + " in annotations) || annotations[" + quoted + "]." + valid}
+}
+
+// checkUpgradeControl reports annotations that do not do what they seem to ask for.
+func checkUpgradeControl(out *rule.Report, s *service) {
+	path := field.NewPath("metadata", "annotations")
+	paused, set := s.Annotations[rayv1.AnnotationUpgradePaused]
+	out.When(set && paused != "true" && paused != "false").Invalid(rs538, path.Key(rayv1.AnnotationUpgradePaused), paused, noPause)
+	switch percent, set := rayv1.CanaryWeightOf(s.Annotations); {
+	case set && percent == 0:
+		out.Invalid(rs538, path.Key(rayv1.AnnotationCanaryWeight), s.Annotations[rayv1.AnnotationCanaryWeight], noCanary)
+	case set && !s.incremental():
+		out.Forbidden(rs539, path.Key(rayv1.AnnotationCanaryWeight), "has no effect unless upgradeStrategy.type is NewClusterWithIncrementalUpgrade")
+	}
+	for _, key := range []string{rayv1.AnnotationCanaryConfirmed, rayv1.AnnotationUpgradeAbort} {
+		name, set := s.Annotations[key]
+		out.When(set && s.Name != "" && !strings.HasPrefix(name, s.Name+"-")).Invalid(rs539, path.Key(key), name,
+			"names no cluster of this service; use the name in status.pendingServiceStatus.rayClusterName")
+	}
 }
 
 var rs510 = rule.New(rule.Rule{ID: "RS-510", Field: "spec.upgradeStrategy.clusterUpgradeOptions", Condition: "set with another type than NewClusterWithIncrementalUpgrade",

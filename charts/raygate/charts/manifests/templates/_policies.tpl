@@ -2239,6 +2239,19 @@ spec:
     message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
       that the cluster is neither suspended nor deleted; use a duration above 0, as
       in 30m (RC-592)'
+  - expression: false || (!('raygate.io/upgrade-paused' in variables.annotations)
+      || variables.annotations['raygate.io/upgrade-paused'].matches('^(true|false)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-paused' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/upgrade-paused'].matches('^(true|false)$')))
+    message: 'metadata.annotations[raygate.io/upgrade-paused]: is not understood and
+      pauses nothing; use true or false (RS-538)'
+  - expression: false || (!('raygate.io/canary-weight' in variables.annotations) ||
+      variables.annotations['raygate.io/canary-weight'].matches('^[+]?0*[1-9][0-9]?$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/canary-weight' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/canary-weight'].matches('^[+]?0*[1-9][0-9]?$')))
+    message: 'metadata.annotations[raygate.io/canary-weight]: is not understood, so
+      that an upgrade in steps moves no traffic; use a whole percentage from 1 to
+      99, as in 10 (RS-538)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
