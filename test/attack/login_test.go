@@ -280,6 +280,11 @@ func attackAnswers(t *testing.T, c *company, stranger *browser) {
 	}
 	// The provider ends what a code used twice has made, or not; either way there is one session at most.
 	stranger.wants(http.StatusUnauthorized, "same-origin", "GET", clustersOfA, "")
+	victim.logsIn("ada")
+	for _, query := range []url.Values{nil, {"iss": {c.provider.URL}, "sid": {""}}, {"iss": {c.provider.URL}, "sid": {"guessed"}}} { // front-channel logouts of nobody
+		thief.wants(http.StatusOK, "cross-site", "GET", "/oauth2/logout?"+query.Encode(), "")
+	}
+	victim.wants(http.StatusOK, "same-origin", "GET", clustersOfA, "")
 	for _, forged := range []string{"", "x", "eyJhbGciOiJub25lIn0.e30."} {
 		got := send(t, plain, "POST", c.url+"/oauth2/logout", url.Values{"logout_token": {forged}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 		if got.code != http.StatusBadRequest {

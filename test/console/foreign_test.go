@@ -74,17 +74,7 @@ func TestPageOfAnotherSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(gateway.Stop)
-	evil := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte("<!doctype html><title>x</title><body>x"))
-	}))
-	_ = evil.Listener.Close()
-	if evil.Listener, err = net.Listen("tcp", "127.0.0.2:0"); err != nil { // which browsers take for another site
-		t.Fatal(err)
-	}
-	evil.Start()
-	t.Cleanup(evil.Close)
-
+	evil := otherSite(t)
 	page, err := stage.chromium.Open(browser.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -96,24 +86,51 @@ func TestPageOfAnotherSite(t *testing.T) {
 		t.Fatalf("logging in: HTTP %d, %v", status, err)
 	}
 	for name, target := range map[string]string{"a gateway with tokens": stage.URL, "a laptop": laptop} {
-		cluster := strings.ReplaceAll(`{"metadata":{"name":"forged"},"spec":{"headGroupSpec":{"rayStartParams":{},"template":{"spec":{"containers":[{"name":"ray-head","image":"x"}]}}}}}`, "\n", "")
-		if err := page.Go(evil.URL); err != nil {
-			t.Fatal(err)
-		}
-		var read []string
-		if err := page.Run(fmt.Sprintf(forgery, target, ns, cluster), &read); err != nil {
-			t.Fatal(err)
-		}
-		if len(read) > 0 {
+		if read := forge(t, page, evil, target, ns); len(read) > 0 {
 			t.Errorf("%s: the page reads %q", name, read)
 		}
 		if asked := page.URLs(); !slices.ContainsFunc(asked, func(url string) bool { return strings.HasPrefix(url, target+"/apis/v1/") }) {
 			t.Errorf("%s: the page has asked for %q only", name, asked)
 		}
-		for _, forged := range []client.Object{&rayv1.RayCluster{}, &corev1.ConfigMap{}} {
-			if err := stage.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "forged"}, forged); !apierrors.IsNotFound(err) {
-				t.Errorf("%s: the page has made a %T: %v", name, forged, err)
-			}
+		isNotForged(t, ns)
+	}
+}
+
+// otherSite returns the URL of another site.
+func otherSite(t *testing.T) string {
+	t.Helper()
+	evil := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<!doctype html><title>x</title><body>x"))
+	}))
+	_ = evil.Listener.Close()
+	var err error
+	if evil.Listener, err = net.Listen("tcp", "127.0.0.2:0"); err != nil { // which browsers take for another site
+		t.Fatal(err)
+	}
+	evil.Start()
+	t.Cleanup(evil.Close)
+	return evil.URL
+}
+
+// forged is the cluster of forge.
+const forged = `{"metadata":{"name":"forged"},"spec":{"headGroupSpec":{"rayStartParams":{},"template":{"spec":{"containers":[{"name":"ray-head","image":"x"}]}}}}}`
+
+// forge lets a page of another site attack a gateway, and returns what it reads.
+func forge(t *testing.T, page *browser.Page, site, gateway, ns string) (read []string) {
+	t.Helper()
+	if err := errors.Join(page.Go(site), page.Run(fmt.Sprintf(forgery, gateway, ns, forged), &read)); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// isNotForged requires that forge has made nothing.
+func isNotForged(t *testing.T, ns string) {
+	t.Helper()
+	for _, made := range []client.Object{&rayv1.RayCluster{}, &corev1.ConfigMap{}} {
+		if err := stage.Client.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "forged"}, made); !apierrors.IsNotFound(err) {
+			t.Errorf("a page of another site has made a %T: %v", made, err)
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/raygate/raygate/internal/testing/programs"
 )
 
-// startCompany starts a gateway whose users log in with an identity provider, and returns its URL. Members of ml-guests may read Ray objects.
-func startCompany(t *testing.T) (string, *oidcprovider.Process) {
+// loginGateway returns the URL of a gateway whose users log in with an identity provider, and what starts it with a client of an issuer.
+func loginGateway(t *testing.T) (url string, start func(config, issuer, client string)) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -30,27 +30,39 @@ func startCompany(t *testing.T) (string, *oidcprovider.Process) {
 	ports, err := programs.FreePorts(3)
 	must(err)
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	url := "http://" + at(1)
-	provider := oidcprovider.Start(t, url, "-token-life=20s") // a session is renewed after half of it
-	file := filepath.Join(provider.Dir, "login.yaml")
-	must(os.WriteFile(file, []byte("redirectURL: "+url+"/oauth2/callback\nproviders: [{name: Company, issuerURL: '"+provider.URL+"', clientID: raygate-console}]\n"), 0o600))
-	apply := exec.CommandContext(t.Context(), programs.Binary("k8s/kubectl"), "--kubeconfig", stage.Env.Kubeconfig, "apply", "--server-side", "-f", "../../apiserver/config/components/impersonate/role.yaml")
-	if out, err := apply.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	url = "http://" + at(1)
+	return url, func(config, issuer, client string) {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "login.yaml")
+		must(os.WriteFile(file, []byte("redirectURL: "+url+"/oauth2/callback\nproviders: [{name: Company, issuerURL: '"+issuer+"', clientID: "+client+"}]\n"), 0o600))
+		apply := exec.CommandContext(t.Context(), programs.Binary("k8s/kubectl"), "--kubeconfig", stage.Env.Kubeconfig, "apply", "--server-side", "-f", "../../apiserver/config/components/impersonate/role.yaml")
+		if out, err := apply.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		kubeconfig, err := stage.Env.KubeconfigOf(t.Context(), dir, "raygate-system", "raygate-apiserver")
+		must(err)
+		gateway := &programs.Program{
+			Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(dir, "gateway.log"), Ready: url + "/readyz",
+			Args: []string{"--kubeconfig", kubeconfig, "--grpc-address=" + at(0), "--http-address=" + at(1), "--metrics-address=" + at(2), "--use-kubernetes-proxy",
+				"--authentication=impersonate", "--authentication-config=" + config, "--login-config=" + file},
+		}
+		must(gateway.Start())
+		t.Cleanup(gateway.Stop)
 	}
-	must(stage.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+}
+
+// startCompany starts a gateway whose users log in with an identity provider, and returns its URL. Members of ml-guests may read Ray objects.
+func startCompany(t *testing.T) (string, *oidcprovider.Process) {
+	t.Helper()
+	url, start := loginGateway(t)
+	provider := oidcprovider.Start(t, url, "-token-life=20s") // a session is renewed after half of it
+	start(provider.Config(), provider.URL, "raygate-console")
+	if err := stage.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "ml-guests"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "ray-reader"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "sso:ml-guests"}},
-	}))
-	kubeconfig, err := stage.Env.KubeconfigOf(t.Context(), t.TempDir(), "raygate-system", "raygate-apiserver")
-	must(err)
-	gateway := &programs.Program{
-		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(t.TempDir(), "gateway.log"), Ready: url + "/readyz",
-		Args: []string{"--kubeconfig", kubeconfig, "--grpc-address=" + at(0), "--http-address=" + at(1), "--metrics-address=" + at(2), "--use-kubernetes-proxy",
-			"--authentication=impersonate", "--authentication-config=" + provider.Config(), "--login-config=" + file},
+	}); err != nil {
+		t.Fatal(err)
 	}
-	must(gateway.Start())
-	t.Cleanup(gateway.Stop)
 	return url, provider
 }
 

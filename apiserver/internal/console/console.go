@@ -73,6 +73,7 @@ func New(o Options) (*Console, error) {
 		c.mux.HandleFunc("GET "+beginPath, c.begin)
 		c.mux.HandleFunc("GET "+login.CallbackPath, c.finish)
 		c.mux.HandleFunc("POST "+logoutPath, c.notify)
+		c.mux.HandleFunc("GET "+logoutPath, c.leave)
 	}
 	c.read("/ui/api/rights", c.rights)
 	c.read("/ui/api/namespaces", c.namespaces)
@@ -91,6 +92,8 @@ func (c *Console) APIs() []gateway.API {
 	return []gateway.API{
 		// A provider redirects to the first one, from another site. The state of the login protects it.
 		{Prefix: login.CallbackPath, Handler: c, WriteError: c.WriteError, OwnPages: true, Public: true},
+		// A page of a provider shows this one. The id of the session protects it.
+		{Prefix: logoutPath, Handler: c, WriteError: c.WriteError, OwnPages: true, Public: true},
 		{Prefix: loginPrefix, Handler: c, WriteError: c.WriteError, OwnPages: true},
 		{Prefix: Prefix + "api/", Handler: c, WriteError: c.WriteError, OwnPages: true},
 		{Prefix: sessionPath, Handler: c, WriteError: c.WriteError, OwnPages: true},

@@ -13,7 +13,8 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
-// The paths of logins with an identity provider. A login begins at beginPath and ends at login.CallbackPath; providers send logout tokens to logoutPath.
+// The paths of logins with an identity provider. A login begins at beginPath and ends at login.CallbackPath; providers send logout tokens to logoutPath, and
+// browsers there.
 const (
 	loginPrefix = "/oauth2/"
 	beginPath   = loginPrefix + "login"
@@ -107,4 +108,14 @@ func (c *Console) notify(w http.ResponseWriter, r *http.Request) {
 	if err := c.Providers.Notify(r.Context(), r.PostForm.Get("logout_token")); err != nil {
 		c.WriteError(w, err)
 	}
+}
+
+// leave takes the request of a browser whose user has logged out at a provider. The answer is the same for every session.
+func (c *Console) leave(w http.ResponseWriter, r *http.Request) {
+	if !c.asked.Allow() {
+		c.WriteError(w, errTooMany)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	c.Providers.Leave(r.URL.Query().Get("iss"), r.URL.Query().Get("sid"))
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,12 +71,23 @@ func TestWatchEndsWithSession(t *testing.T) {
 	t.Run("logout", func(t *testing.T) {
 		watches(t, func(c *Console, session string) { c.Providers.End(t.Context(), session) })
 	})
+	t.Run("front-channel logout", func(t *testing.T) {
+		watches(t, func(c *Console, _ string) {
+			query := url.Values{"iss": {c.Providers.Choices()[0].Issuer}, "sid": {sid}}
+			c.leave(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, logoutPath+"?"+query.Encode(), nil))
+		})
+	})
 }
+
+// sid is the provider's id of the session in watches.
+const sid = "the-session"
 
 // watches sends a watch, during which something happens to its session, and waits for its end.
 func watches(t *testing.T, during func(c *Console, session string)) {
 	t.Helper()
-	c, _, cookies := withProvider(t, oidcprovider.New(t))
+	p := oidcprovider.New(t)
+	p.Override(map[string]any{"sid": sid})
+	c, _, cookies := withProvider(t, p)
 	r := httptest.NewRequest(http.MethodGet, "/apis/v2/clusters:watch", nil)
 	r.Header.Set("Cookie", header(cookies))
 	r.Header.Set("Sec-Fetch-Site", sameOrigin)

@@ -21,7 +21,7 @@ import (
 const (
 	// RequestLife is how long a person may take to log in at the provider.
 	RequestLife = 10 * time.Minute
-	// maxKept bounds the renewals and the ends that are kept.
+	// maxKept bounds the renewals, the ends and the sids that are kept.
 	maxKept = 20000
 )
 
@@ -42,6 +42,8 @@ type Login struct {
 	// ended are the times of the ends of sessions by endedKey; news has one item after an end that Share has not seen.
 	ended *cache.LRUExpireCache
 	news  chan struct{}
+	// seen are the sessions with a sid that this process has opened, by the endedKey of the sid.
+	seen *cache.LRUExpireCache
 }
 
 // New returns a Login whose texts are sealed with keys that replicas share; see seal.New. A nil clock means the real one.
@@ -53,10 +55,8 @@ func New(c *Config, keys [][]byte, now clock.Clock) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Login{
-		config: c, box: box, clock: now, news: make(chan struct{}, 1),
-		renewals: cache.NewLRUExpireCacheWithClock(maxKept, now), ended: cache.NewLRUExpireCacheWithClock(maxKept, now),
-	}
+	kept := func() *cache.LRUExpireCache { return cache.NewLRUExpireCacheWithClock(maxKept, now) }
+	l := &Login{config: c, box: box, clock: now, renewals: kept(), ended: kept(), news: make(chan struct{}, 1), seen: kept()}
 	for i := range c.Providers {
 		p, err := newProvider(&c.Providers[i], c.RedirectURL, now.Now)
 		if err != nil {

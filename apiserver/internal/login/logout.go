@@ -84,6 +84,15 @@ func (l *Login) Notify(ctx context.Context, text string) error {
 	return nil
 }
 
+// Leave ends the session with a sid of a provider, which makes the browser of its user ask for that without credentials (OpenID Connect Front-Channel
+// Logout). The sid is the proof. Only a session that this process has opened ends, so that nobody can fill the list of ends.
+func (l *Login) Leave(issuer, sid string) {
+	key := endedKey(issuer, bySID, sid)
+	if _, ok := l.seen.Get(key); ok {
+		l.end(key, l.clock.Now().Unix())
+	}
+}
+
 // maxLogoutToken is the longest logout token in bytes.
 const maxLogoutToken = 16 << 10
 

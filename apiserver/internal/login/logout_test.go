@@ -104,3 +104,32 @@ func TestBackChannelLogout(t *testing.T) {
 		t.Errorf("a later session of the subject: %v", err)
 	}
 }
+
+// A front-channel logout ends the session whose sid it knows, and no other; a sid that was never seen is not kept.
+func TestFrontChannelLogout(t *testing.T) {
+	p := oidcprovider.New(t)
+	l, _ := start(t, p)
+	p.Override(map[string]any{"sid": "a"})
+	a := logIn(t, l, p)
+	p.Override(map[string]any{"sid": nil})
+	without := logIn(t, l, p)
+	both := func() (ofA, ofOther error) {
+		_, _, ofA = l.Resume(t.Context(), a.Session)
+		_, _, ofOther = l.Resume(t.Context(), without.Session)
+		return ofA, ofOther
+	}
+	l.Leave(p.URL, "a") // before this process has seen the session
+	if ofA, ofOther := both(); ofA != nil || ofOther != nil {
+		t.Fatalf("the sessions: %v, %v", ofA, ofOther)
+	}
+	for _, other := range [][2]string{{p.URL, ""}, {p.URL, "b"}, {"https://other", "a"}, {"", ""}} {
+		l.Leave(other[0], other[1])
+	}
+	if ofA, ofOther := both(); ofA != nil || ofOther != nil || len(l.ended.Keys()) != 0 {
+		t.Fatalf("after the end of others: %v, %v, %d ends", ofA, ofOther, len(l.ended.Keys()))
+	}
+	l.Leave(p.URL, "a")
+	if ofA, ofOther := both(); !HasEnded(ofA) || ofOther != nil {
+		t.Errorf("after the end of the first session: %v, %v", ofA, ofOther)
+	}
+}

@@ -47,6 +47,9 @@ func (l *Login) open(sealed string) (*session, *provider, error) {
 	if p == nil {
 		return nil, nil, errEnded
 	}
+	if s.SID != "" {
+		l.seen.Add(endedKey(s.Issuer, bySID, s.SID), struct{}{}, endedKept)
+	}
 	return s, p, nil
 }
 
