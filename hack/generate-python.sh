@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the Python stubs in clients/python/src/raygate/v2, and the blocking client in _sync of the asynchronous one. With --check it writes nothing, and fails when they are not what it would write.
+# Writes the Python stubs in clients/python/src/raygate/v2, the types of manifests of the CRDs, and the blocking client in _sync of the asynchronous one. With --check it writes nothing, and fails when they are not what it would write.
 # Both need Python and, the first time, PyPI (see hack/python.sh). Without them --check says so in one line and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,10 +23,12 @@ cat >"$work/raygate/v2/__init__.py" <<'PY'
 """Messages and stubs of the package raygate.v2; see docs/reference.md."""
 PY
 
+"$python" clients/python/make_manifests.py operator/config/crd/bases "$work/raygate/manifests.py"
+
 if [ "${1:-}" = --check ]; then
 	"$python" clients/python/make_sync.py "$work/raygate/_sync"
 	cp "$into"/raygate/_sync/{__init__,io}.py "$work/raygate/_sync" # written by hand
-	for part in v2 _sync; do
+	for part in v2 manifests.py _sync; do
 		diff -rq -x __pycache__ "$work/raygate/$part" "$into/raygate/$part" || {
 			echo "verify: clients/python/src/raygate/$part is not what 'make generate-python' writes" >&2
 			exit 1
@@ -38,5 +40,5 @@ if [ "${1:-}" = --check ]; then
 fi
 rm -rf "$into/raygate/v2"
 mkdir -p "$into/raygate"
-cp -r "$work/raygate/v2" "$into/raygate/v2"
+cp -r "$work/raygate/v2" "$work/raygate/manifests.py" "$into/raygate"
 "$python" clients/python/make_sync.py "$PWD/$into/raygate/_sync"
