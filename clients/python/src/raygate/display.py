@@ -31,8 +31,11 @@ class Table:
     def _table(self) -> Rows:
         """Return the table."""
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return the table as HTML, which notebooks show."""
         return table(*self._table())
+
+    _repr_html_ = to_html
 
     def to_frame(self) -> Any:
         """Return the table as a pandas.DataFrame. It needs the package pandas."""

@@ -58,7 +58,7 @@ class Object(Generic[M]):
         return f"<{getattr(self.message, 'kind') or 'object'} {self.namespace}/{self.name}{' ' + self.state if self.state else ''}>"
 
     def _repr_html_(self) -> str:
-        return Objects([self])._repr_html_()
+        return Objects([self]).to_html()
 
 
 class Objects(Table, list[Object[M]]):
@@ -129,7 +129,7 @@ class Submission:
         return f"<Submission {self.id} {self.status}>"
 
     def _repr_html_(self) -> str:
-        return SubmissionList([self])._repr_html_()
+        return SubmissionList([self]).to_html()
 
 
 class SubmissionList(Table, list[Submission]):
@@ -155,7 +155,7 @@ class HistoryRecord:
         return f"<HistoryRecord {about.kind} {about.namespace}/{about.name}{f' attempt {about.attempt}' if about.attempt else ''} {about.result}>"
 
     def _repr_html_(self) -> str:
-        return HistoryRecords([self])._repr_html_()
+        return HistoryRecords([self]).to_html()
 
 
 class HistoryRecords(Table, list[HistoryRecord]):

@@ -98,7 +98,8 @@ class Pods:
     def _group(self, container: str, cluster: ClusterSpec) -> dict[str, Any]:
         template: dict[str, Any] = dict(self.template)
         pod: dict[str, Any] = dict(template.get("spec", {}))
-        first, *others = pod.get("containers") or [{}]
+        containers: list[dict[str, Any]] = pod.get("containers") or [{}]
+        first, others = containers[0], containers[1:]
         ray = self._container({"name": container, **first}, cluster)
         if len(ray) > 1 or others:
             pod["containers"] = [ray, *others]

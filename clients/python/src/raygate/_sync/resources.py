@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Iterable, Sequence
+from collections.abc import Iterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar
 
