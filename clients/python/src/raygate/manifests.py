@@ -179,7 +179,7 @@ class Storage(TypedDict, total=False):
     claimName: str
     """claimName is an existing PersistentVolumeClaim to use as it is. Empty means that the operator makes one."""
     deletionPolicy: Literal['DeleteWithCluster', 'Retain']
-    """deletionPolicy says whether the claim that the operator created is deleted with the cluster. Unset means DeleteWithCluster."""
+    """deletionPolicy specifies whether the claim that the operator created is deleted with the cluster. Unset means DeleteWithCluster."""
     size: Union[int, str]
     """size of the claim that the operator makes; a later change has no effect. Unset means 1Gi."""
     storageClassName: str
@@ -307,7 +307,7 @@ class IngressOptions(TypedDict, total=False):
     path: str
     """path below which the dashboard is served. Unset means /."""
     pathType: Literal['Exact', 'Prefix', 'ImplementationSpecific']
-    """pathType says how path is matched. Unset means Prefix."""
+    """pathType specifies how path is matched. Unset means Prefix."""
     tls: list[IngressTLS]
     """tls is copied to the Ingress."""
 
@@ -1083,7 +1083,7 @@ class NetworkPolicy(TypedDict, total=False):
     head: Head
     """head are rules for the head Pod."""
     mode: Literal['DenyAll', 'DenyAllIngress', 'DenyAllEgress']
-    """mode says which directions are denied unless a rule allows them."""
+    """mode specifies which directions are denied unless a rule allows them."""
     worker: Head
     """worker are rules for the worker Pods of every group that has none of its own in workerGroups."""
     workerGroups: list[WorkerGroup]
@@ -1098,7 +1098,7 @@ class TlsOptions(TypedDict, total=False):
 
 
 class UpgradeStrategy(TypedDict, total=False):
-    """upgradeStrategy says what happens to running Pods when the spec changes."""
+    """upgradeStrategy specifies what happens to running Pods when the spec changes."""
 
     type: Literal['Recreate', 'None']
     """type is Recreate (delete all Pods and make new ones) or None (leave running Pods as they are). Unset means None. Clusters that belong to a RayJob or a RayService may not set it."""
@@ -1168,7 +1168,7 @@ class RayClusterSpec(TypedDict, total=False):
     tlsOptions: TlsOptions
     """tlsOptions encrypts the traffic between the Ray processes. Presence alone needs the feature gate RayClusterMTLS."""
     upgradeStrategy: UpgradeStrategy
-    """upgradeStrategy says what happens to running Pods when the spec changes."""
+    """upgradeStrategy specifies what happens to running Pods when the spec changes."""
     workerGroupSpecs: list[WorkerGroupSpec]
     """workerGroupSpecs are the groups of worker Pods, one entry per groupName. Empty means a cluster of the head alone."""
 
@@ -1192,7 +1192,7 @@ class DeletionRule(TypedDict, total=False):
 
 
 class OnFailure(TypedDict, total=False):
-    """onFailure says what is deleted after a failure. Deprecated: use deletionRules."""
+    """onFailure specifies what is deleted after a failure. Deprecated: use deletionRules."""
 
     policy: Literal['DeleteCluster', 'DeleteWorkers', 'DeleteSelf', 'DeleteNone']
     """policy is DeleteCluster, DeleteWorkers, DeleteSelf or DeleteNone."""
@@ -1204,9 +1204,9 @@ class DeletionStrategy(TypedDict, total=False):
     deletionRules: list[DeletionRule]
     """deletionRules delete in stages. Of several rules that are due, the one that deletes most goes first."""
     onFailure: OnFailure
-    """onFailure says what is deleted after a failure. Deprecated: use deletionRules."""
+    """onFailure specifies what is deleted after a failure. Deprecated: use deletionRules."""
     onSuccess: OnFailure
-    """onSuccess says what is deleted after a success. Deprecated: use deletionRules."""
+    """onSuccess specifies what is deleted after a success. Deprecated: use deletionRules."""
 
 
 class SubmitterConfig(TypedDict, total=False):
@@ -1275,7 +1275,7 @@ class ClusterUpgradeOptions(TypedDict, total=False):
 
 
 class RayServiceSpecUpgradeStrategy(TypedDict, total=False):
-    """upgradeStrategy says how a change of the cluster reaches users."""
+    """upgradeStrategy specifies how a change of the cluster reaches users."""
 
     clusterUpgradeOptions: ClusterUpgradeOptions
     """clusterUpgradeOptions shapes the steps of NewClusterWithIncrementalUpgrade."""
@@ -1305,7 +1305,7 @@ class RayServiceSpec(TypedDict, total=False):
     suspend: bool
     """suspend deletes everything that belongs to the RayService while true. A suspension that has begun always runs to its end."""
     upgradeStrategy: RayServiceSpecUpgradeStrategy
-    """upgradeStrategy says how a change of the cluster reaches users."""
+    """upgradeStrategy specifies how a change of the cluster reaches users."""
 
 
 class RayCronJobSpec(TypedDict, total=False):
