@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 step() { echo "generate: $1"; shift; "$@"; }
 step "API deep copies and CRDs" hack/generate-api.sh
+step "types of manifests of the Python client" hack/generate-python.sh --manifests
 step "RBAC" hack/generate-rbac.sh
 step "protos" hack/generate-proto.sh
 step "libraries of the console" hack/generate-console.sh

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
 
-generated=(api clients/go charts cmd/raygate/internal/migrate/roles observability operator/config pkg/manifest proto third_party docs go.mod go.sum)
+generated=(api clients/go clients/python/src/raygate/manifests.py charts cmd/raygate/internal/migrate/roles observability operator/config pkg/manifest proto third_party docs go.mod go.sum)
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
 cp -a --parents "${generated[@]}" "$before"/

@@ -17,7 +17,7 @@ NAMES = {
     ).split()
 }
 NAMES |= {"_async": "_sync", "asynccontextmanager": "contextmanager", "aclose": "close", "aread": "read", "aiter_lines": "iter_lines", "aiter_bytes": "iter_bytes"}
-TEXTS = {'"""The asynchronous client; ': '"""The blocking client; '}
+TEXTS = {'"""The asynchronous client; ': '"""The blocking client; ', "Iterator, Iterator": "Iterator"}
 
 
 def main() -> None:

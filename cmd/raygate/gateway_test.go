@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/controlplane"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -427,6 +428,11 @@ func TestCompletion(t *testing.T) {
 	for _, name := range []string{"demo-1", "demo-2", "other"} {
 		raygateWith(manifest(name), "create", "-f", "-", "-n", ns).want(t, 0)
 	}
+	raygateWith(strings.Replace(manifest("queued"), "team: a", "kueue.x-k8s.io/queue-name: team-a", 1), "create", "-f", "-", "-n", ns).want(t, 0)
+	small := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "small", Labels: map[string]string{rayv1.LabelConfigType: rayv1.ConfigTypeProfile}}, Data: map[string]string{"profile.yaml": "{}"}}
+	if _, err := g.kube.CoreV1().ConfigMaps(ns).Create(t.Context(), small, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		args []string
 		want []string
@@ -436,7 +442,11 @@ func TestCompletion(t *testing.T) {
 		"names not again": {[]string{"delete", "cluster", "demo-1", "demo"}, []string{"demo-2"}},
 		"pairs":           {[]string{"scale", "cluster/o"}, []string{"cluster/other"}},
 		"unknown type":    {[]string{"get", "pods", ""}, nil},
-		"outputs":         {[]string{"get", "clusters", "-o", ""}, []string{"table", "wide", "json", "yaml", "name"}},
+		"clusters":        {[]string{"submit", "--cluster", "demo"}, []string{"demo-1", "demo-2"}},
+		"profiles":        {[]string{"submit", "--profile", ""}, []string{"small"}},
+		"queues":          {[]string{"submit", "--queue", ""}, []string{"team-a"}},
+		"namespaces":      {[]string{"get", "--namespace", ns}, []string{ns}},
+		"outputs":         {[]string{"get", "clusters", "-o", ""}, []string{"table", "wide", "json", "yaml", "name", "jsonpath="}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -18,11 +18,11 @@ import (
 	"github.com/raygate/raygate/test/raycli"
 )
 
-// python returns an interpreter that has what the stubs need. Where there is none, or no network to fill it, the test is skipped with the reason.
-func python(t *testing.T) string {
+// python returns an interpreter that has what the stubs need, or what a file pins. Where there is none, or no network to fill it, the test is skipped with the reason.
+func python(t *testing.T, requirements ...string) string {
 	t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "../../hack/python.sh")
+	cmd := exec.CommandContext(t.Context(), "../../hack/python.sh", requirements...)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if code := (*exec.ExitError)(nil); errors.As(err, &code) && code.ExitCode() == 3 {
@@ -37,10 +37,15 @@ func python(t *testing.T) string {
 // runPython runs it as a user would who has installed the package, and returns what it printed.
 func runPython(t *testing.T, ns string, args ...string) string {
 	t.Helper()
-	return runPythonWith(t, []string{"RAYGATE_GRPC=" + product.grpc, "RAYGATE_URL=" + product.rest, "RAYGATE_TOKEN=" + product.token, "RAYGATE_NAMESPACE=" + ns}, args...)
+	return runPythonWith(t, python(t), gatewayOf(ns), args...)
 }
 
-func runPythonWith(t *testing.T, env []string, args ...string) string {
+// gatewayOf is the environment of a client of the gateway in a namespace.
+func gatewayOf(ns string) []string {
+	return []string{"RAYGATE_GRPC=" + product.grpc, "RAYGATE_URL=" + product.rest, "RAYGATE_TOKEN=" + product.token, "RAYGATE_NAMESPACE=" + ns}
+}
+
+func runPythonWith(t *testing.T, interpreter string, env []string, args ...string) string {
 	t.Helper()
 	source, err := filepath.Abs("../../clients/python/src")
 	if err != nil {
@@ -48,7 +53,7 @@ func runPythonWith(t *testing.T, env []string, args ...string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, python(t), args...)
+	cmd := exec.CommandContext(ctx, interpreter, args...)
 	cmd.Env = slices.Concat(os.Environ(), []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"}, env)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -77,13 +82,25 @@ func TestPythonClientWithTokens(t *testing.T) {
 	flags, authority := raycli.Certificate(t)
 	url, grpc := raycli.StartGatewayWith(t, product.env.Kubeconfig, flags...)
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
-	out := runPythonWith(t, []string{
+	out := runPythonWith(t, python(t), []string{
 		"RAYGATE_GRPC=https://" + grpc, "RAYGATE_URL=" + url, "RAYGATE_NAMESPACE=" + ns, "RAYGATE_SECURE=demo",
 		"RAYGATE_TOKEN_FILE=" + dir + "/token", "RAYGATE_CERTIFICATE_AUTHORITY=" + authority,
 	}, "-m", "pytest", "-v", "-p", "no:cacheprovider", "../../clients/python/tests/secure.py")
 	if !strings.Contains(out, "4 passed") {
 		t.Errorf("not every test was run:\n%s", out)
 	}
+}
+
+// The notebooks as a reader runs them, and the types of them and of the client.
+func TestNotebooks(t *testing.T) {
+	suite.All(t, "an environment with Jupyter's kernel, pandas and pyright has 450 MiB")
+	ns := namespace(t)
+	interpreter := python(t, "clients/python/notebooks/requirements.txt")
+	out := runPythonWith(t, interpreter, append(gatewayOf(ns), "RAYGATE_NOTEBOOKS=clusters jobs"), "-m", "pytest", "-v", "-p", "no:cacheprovider", "../../clients/python/tests/notebooks.py")
+	if !strings.Contains(out, "5 passed") {
+		t.Errorf("not every test was run:\n%s", out)
+	}
+	nothingLeft(t, ns)
 }
 
 func TestPythonSample(t *testing.T) {

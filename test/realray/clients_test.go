@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,6 +40,7 @@ func TestCoreClients(t *testing.T) {
 	})
 	w.run("the dashboard in a browser", func(w *world) { w.browse(gateway, address, token) })
 	w.run("Python client", (*world).pythonClient)
+	w.run("notebook with Ray", (*world).rayNotebook)
 }
 
 // page demands of a page that it is there and has a part, and returns it.
@@ -77,17 +79,48 @@ func (w *world) browse(gateway, address, token string) {
 	w.page("X-Raygate-Page: "+proof.String(), gateway+ticket.Path, "api/version", `"ray_version": "`+rayVersion+`"`)
 }
 
-// pythonClient runs the tests of the Python client, the examples of its documentation included, with clusters of this image: those by REST beside
-// the others, as ten heads one after the other take three minutes.
-func (w *world) pythonClient() {
-	out, err := exec.CommandContext(w.t.Context(), "../../hack/python.sh").Output()
+// rayNotebook runs the notebook that computes with Ray Client through a tunnel.
+func (w *world) rayNotebook() {
+	python := w.python("clients/python/notebooks/requirements.txt")
+	source, err := filepath.Abs("../../clients/python/src")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	path := []string{source}
+	for _, bin := range []string{filepath.Dir(python), raycli.Find(w.t, false)} { // the notebook's packages come before those of Ray
+		found, err := filepath.Glob(filepath.Join(bin, "../lib/python*/site-packages"))
+		if err != nil || len(found) != 1 {
+			w.t.Fatalf("packages of %s: %v, %v", bin, found, err)
+		}
+		path = append(path, found...)
+	}
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*settle)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, python, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", "runs", "../../clients/python/tests/notebooks.py")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+strings.Join(path, ":"), "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_URL="+product.rest,
+		"RAYGATE_NAMESPACE="+w.ns, "RAYGATE_NOTEBOOKS=ray", "RAYGATE_IMAGE="+image())
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 passed") {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// python returns an interpreter with what the client needs, or with what a file pins.
+func (w *world) python(requirements ...string) string {
+	w.t.Helper()
+	out, err := exec.CommandContext(w.t.Context(), "../../hack/python.sh", requirements...).Output()
 	if code := (*exec.ExitError)(nil); errors.As(err, &code) && code.ExitCode() == 3 {
 		w.t.Skipf("the Python client is NOT tested: %s", code.Stderr)
 	}
 	if err != nil {
 		w.t.Fatalf("finding Python: %v", err)
 	}
-	python, installed := strings.TrimSpace(string(out)), w.t.TempDir()
+	return strings.TrimSpace(string(out))
+}
+
+// pythonClient runs the tests of the Python client, the examples of its documentation included, with clusters of this image: those by REST beside
+// the others, as ten heads one after the other take three minutes.
+func (w *world) pythonClient() {
+	python, installed := w.python(), w.t.TempDir()
 	install := exec.CommandContext(w.t.Context(), python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
 		"--target", installed, "../../clients/python") // as users do, but for what it needs, which is there
 	if out, err := install.CombinedOutput(); err != nil {

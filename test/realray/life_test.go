@@ -3,6 +3,8 @@ package realray
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/programs"
+	"github.com/raygate/raygate/test/raycli"
 )
 
 // A cluster with containers of the user's own goes through its life: clients, a worker that is deleted, suspension, a changed template.
@@ -44,6 +48,14 @@ func TestClusterLife(t *testing.T) {
 		out, err := w.exec(w.pods("demo", rayv1.WorkerNode)[0].Name, "python", scripts+"/client.py", "ray://demo-head-svc:10001")
 		if err != nil || !strings.Contains(out, "client 81") {
 			w.t.Errorf("%q, %v", out, err)
+		}
+	})
+	w.run("client port through the gateway", func(w *world) {
+		python := filepath.Join(raycli.Find(w.t, false), "python")
+		cmd := exec.CommandContext(w.t.Context(), programs.Binary("raygate"), "session", "demo", "-n", w.ns, "--server", product.grpc, "--url", product.rest,
+			"--port", "client", "--", "sh", "-c", `exec "$0" testdata/client.py "$RAY_ADDRESS"`, python)
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "client 81") {
+			w.t.Errorf("%v: %s", err, out)
 		}
 	})
 	w.run("graceful end", func(w *world) {

@@ -71,9 +71,9 @@ func (p *Profile) locked(path *field.Path, name string, steps []string, want, go
 	case text(want) == text(got):
 		return nil
 	case want == nil:
-		return refused(path, got, fmt.Sprintf("profile %s locks the field and does not set it: leave it out", p.Name))
+		return refused(path, got, fmt.Sprintf("profile %s locks the field and does not set it", p.Name))
 	default:
-		return refused(path, got, fmt.Sprintf("profile %s locks it to %s: leave it out", p.Name, problem.Short(text(want))))
+		return refused(path, got, fmt.Sprintf("profile %s locks it to %s", p.Name, problem.Short(text(want))))
 	}
 	var errs field.ErrorList
 	for _, key := range keys {

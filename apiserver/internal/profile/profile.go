@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -80,6 +81,24 @@ func Parse(cm *corev1.ConfigMap) (*Profile, field.ErrorList) {
 func (p *Profile) Apply(object map[string]any, spec ...string) field.ErrorList {
 	put(object, below("metadata", p.Tree["metadata"], object["metadata"]), "metadata")
 	put(object, below("spec", p.Tree["spec"], at(object, spec...)), spec...)
+	return p.deviations(object, "leave it out", spec...)
+}
+
+// Check returns the locked fields that a change of an object makes different from the profile. Fields that differed before and have not
+// changed are valid: the profile may have changed since the object was created. spec is as in Apply.
+func (p *Profile) Check(before, after map[string]any, spec ...string) field.ErrorList {
+	stored := map[string]any{}
+	for _, e := range p.deviations(before, "", spec...) {
+		stored[e.Field] = e.BadValue
+	}
+	return slices.DeleteFunc(p.deviations(after, "leave it as it is", spec...), func(e *field.Error) bool {
+		value, existed := stored[e.Field]
+		return existed && value == e.BadValue
+	})
+}
+
+// deviations returns the fields of an object that contradict a lock. remedy ends their messages.
+func (p *Profile) deviations(object map[string]any, remedy string, spec ...string) field.ErrorList {
 	var errs field.ErrorList
 	for _, steps := range p.locks {
 		place := steps[:1]
@@ -88,6 +107,9 @@ func (p *Profile) Apply(object map[string]any, spec ...string) field.ErrorList {
 		}
 		path := field.NewPath(place[0], place[1:]...)
 		errs = append(errs, p.locked(path, steps[0], steps[1:], p.Tree[steps[0]], at(object, place...))...)
+	}
+	for _, e := range errs {
+		e.Detail += ": " + remedy
 	}
 	return errs
 }

@@ -175,10 +175,10 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 				return nil, err
 			}
 		}
-		_, after, err := r.changed(ctx, in, old, func(tree map[string]any) error {
+		_, after, err := r.changed(ctx, in, old, r.withinLocks(ctx, in, func(tree map[string]any) error {
 			r.replace(tree, in)
 			return nil
-		})
+		}))
 		if err != nil {
 			return nil, err
 		}

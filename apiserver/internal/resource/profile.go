@@ -2,8 +2,11 @@ package resource
 
 import (
 	"context"
+	"errors"
 
+	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/profile"
@@ -40,4 +43,45 @@ func (r *Resource) addProfile(ctx context.Context, in *input) error {
 	in.form, in.typed = nil, r.Checks.New()
 	in.decode()
 	return nil
+}
+
+// withinLocks returns a change that also fails if it changes a locked field of the profile that the changed object names. Suspend and Resume
+// need no such check, and no right to read the profile.
+func (r *Resource) withinLocks(ctx context.Context, in *input, do func(tree map[string]any) error) func(tree map[string]any) error {
+	if r.Profiles == nil {
+		return do
+	}
+	return func(tree map[string]any) error {
+		before := runtime.DeepCopyJSON(tree)
+		if err := do(tree); err != nil {
+			return err
+		}
+		name, old := profileOf(tree), profileOf(before)
+		if name == "" {
+			return nil
+		}
+		p, err := r.Profiles.Get(ctx, in.key.Namespace, name)
+		if name == old && isUnusable(err) {
+			return nil // it was deleted or broken since: the object must stay changeable
+		}
+		if err != nil {
+			return err
+		}
+		if errs := p.Check(before, tree, r.Cluster...); len(errs) > 0 {
+			return rpcstatus.Invalid(violations(errs))
+		}
+		return nil
+	}
+}
+
+func profileOf(tree map[string]any) string {
+	name, _, _ := unstructured.NestedString(tree, "metadata", "labels", rayv1.LabelProfile)
+	return name
+}
+
+// isUnusable reports whether there is no such profile, or none that can be used.
+func isUnusable(err error) bool {
+	var unknown *rpcstatus.InvalidError
+	var broken *rpcstatus.Error
+	return errors.As(err, &unknown) || errors.As(err, &broken) && broken.Code == codes.FailedPrecondition
 }

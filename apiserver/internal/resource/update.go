@@ -35,7 +35,7 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 		return err
 	}
 	given := in.given()
-	return r.modify(ctx, in, resp, func(tree map[string]any) error {
+	return r.modify(ctx, in, resp, r.withinLocks(ctx, in, func(tree map[string]any) error {
 		if len(paths) == 0 {
 			merge(tree, given)
 		}
@@ -45,7 +45,7 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 			}
 		}
 		return nil
-	})
+	}))
 }
 
 // keeps reports whether a write of the whole object keeps a stored member of metadata. It keeps missing finalizers and owners unless the

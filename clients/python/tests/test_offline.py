@@ -253,8 +253,8 @@ def test_tables_say_that_they_are_empty():
 
 def test_table_of_cron_jobs():
     spec = {"schedule": "0 2 * * *"}
-    assert "0 2 * * *, next 2026-01-02T02:00:00Z<" in display.object_table([{"spec": spec, "status": {"nextScheduleTime": "2026-01-02T02:00:00Z"}}])
-    assert "0 2 * * *, suspended<" in display.object_table([{"spec": {**spec, "suspend": True}}])
+    assert "0 2 * * *, next 2026-01-02T02:00:00Z<" in display.table(*display.object_rows([{"spec": spec, "status": {"nextScheduleTime": "2026-01-02T02:00:00Z"}}]))
+    assert "0 2 * * *, suspended<" in display.table(*display.object_rows([{"spec": {**spec, "suspend": True}}]))
 
 
 def test_history(gateway):

@@ -1,5 +1,6 @@
 """Client of raygate, the gateway for Ray on Kubernetes. docs/python.md describes it."""
 
+from raygate import manifests
 from raygate._async.client import AsyncClient
 from raygate._async.resources import AsyncEvent
 from raygate._sync.client import Client
@@ -37,26 +38,33 @@ from raygate.objects import (
     SubmissionList,
     Usage,
 )
+from raygate.specs import Accelerator, ClusterSpec, CronJobSpec, Group, Head, JobSpec, Resources, ServiceSpec
 
 __all__ = [
+    "Accelerator",
     "AlreadyExistsError",
     "ApiError",
     "AsyncClient",
     "AsyncEvent",
     "Client",
     "Cluster",
+    "ClusterSpec",
     "Config",
     "ConflictError",
+    "CronJobSpec",
     "DeadlineError",
     "Diagnosis",
     "Event",
     "ForbiddenError",
     "GatewayWarning",
+    "Group",
+    "Head",
     "HistoryDetails",
     "HistoryRecord",
     "HistoryRecords",
     "InvalidError",
     "JobFailedError",
+    "JobSpec",
     "KubernetesEvents",
     "NotFoundError",
     "NotReadyError",
@@ -65,6 +73,8 @@ __all__ = [
     "Objects",
     "Profiles",
     "RaygateError",
+    "Resources",
+    "ServiceSpec",
     "Submission",
     "SubmissionList",
     "UnauthenticatedError",
@@ -75,4 +85,5 @@ __all__ = [
     "from_kubeconfig",
     "login",
     "logout",
+    "manifests",
 ]

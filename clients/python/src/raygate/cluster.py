@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -12,13 +13,11 @@ from raygate._sync.client import Client
 from raygate.errors import RaygateError
 from raygate.objects import Object
 from raygate.progress import Progress
+from raygate.specs import Accelerator, ClusterSpec, Group, Head, Resources
 from raygate.v2 import cluster_pb2
 
 if TYPE_CHECKING:
     from raygate.sessions import Session
-
-RAY_VERSION = "2.60.0"
-_QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 class Cluster:
@@ -32,41 +31,44 @@ class Cluster:
         name: str = "",
         *,
         workers: int = 0,
-        cpu: Union[int, str] = 1,
-        memory: str = "4Gi",
-        gpu: int = 0,
-        ray_version: str = RAY_VERSION,
+        cpu: Union[float, str, None] = None,
+        memory: str = "",
+        gpu: Union[int, Accelerator] = 0,
+        ray_version: str = "",
         image: str = "",
         node_selector: Optional[Mapping[str, str]] = None,
         labels: Optional[Mapping[str, str]] = None,
         queue: str = "",
+        profile: str = "",
+        spec: Optional[ClusterSpec] = None,
         namespace: Optional[str] = None,
         ports: Sequence[str] = (),
         timeout: float = 600,
         progress: Progress = True,
         client: Optional[Client] = None,
     ) -> None:
-        """Describe the cluster; without a name it gets one. `cpu` and `memory` are those of each Pod, and `gpu` the NVIDIA GPUs of each worker, or of the
-        head if there are no workers. The image is by default rayproject/ray of the version. `node_selector` has labels of nodes for Pods with GPUs, such as
-        their model. `queue` is a queue of Kueue. The ports are those of a session. Without a client it is made of the environment."""
+        """Describe the cluster; without a name it gets one. `cpu` and `memory` are those of each Pod, by default 1 and 4Gi, and `gpu` the NVIDIA GPUs or
+        other devices of each worker, or of the head if there are no workers. The image is by default rayproject/ray of the version. `node_selector` has
+        labels of nodes for Pods with devices. `queue` is a queue of Kueue, and `profile` has what is not given. `spec` describes a cluster of any form in
+        place of all these. The ports are those of a session. Without a client it is made of the environment."""
         self._client, self._own = client, client is None
         self._namespace, self._ports, self._timeout, self._progress = namespace, ports, timeout, progress
-        image = image or f"rayproject/ray:{ray_version}"
-
-        def group(container: str, gpus: int) -> dict[str, Any]:
-            amounts: dict[str, Any] = {"cpu": str(cpu), "memory": memory, **({"nvidia.com/gpu": str(gpus)} if gpus else {})}
-            pod: dict[str, Any] = {"containers": [{"name": container, "image": image, "resources": {"requests": amounts, "limits": dict(amounts)}}]}
-            if gpus and node_selector:
-                pod["nodeSelector"] = dict(node_selector)
-            return {"template": {"spec": pod}}
-
-        spec: dict[str, Any] = {"rayVersion": ray_version, "headGroupSpec": group("ray-head", 0 if workers else gpu)}
-        if workers:
-            size = {"replicas": workers, "minReplicas": workers, "maxReplicas": workers}
-            spec["workerGroupSpecs"] = [{"groupName": "workers", **size, **group("ray-worker", gpu)}]
-        metadata: dict[str, Any] = {"name": name} if name else {"generateName": "cluster-"}
-        metadata["labels"] = {**(labels or {}), **({_QUEUE: queue} if queue else {})}
-        self.manifest: dict[str, Any] = {"metadata": metadata, "spec": spec}
+        if spec is None:
+            if isinstance(gpu, int):
+                gpu = Accelerator.gpu(gpu)
+            devices = replace(gpu, node_selector={**gpu.node_selector, **(node_selector or {})}) if gpu.count else None
+            plain, equipped = Resources(cpu, memory), Resources(cpu, memory, devices)
+            spec = ClusterSpec(
+                head=Head(resources=plain if workers else equipped),
+                groups=[Group(replicas=workers, resources=equipped)] if workers else [],
+                name=name,
+                ray_version=ray_version,
+                image=image,
+                labels=labels or {},
+                queue=queue,
+                profile=profile,
+            )
+        self.manifest: dict[str, Any] = spec.to_dict()
         """What is created; change it before the block for all else."""
         self._stack = contextlib.ExitStack()
         self._object: Optional[Object[cluster_pb2.RayCluster]] = None

@@ -129,4 +129,4 @@ def from_environment(getenv: Mapping[str, str] = os.environ, **more: Any) -> Con
 def from_kubeconfig(path: str | os.PathLike[str] | None = None, context: str | None = None, **more: Any) -> Config:
     """Make a Config of the environment whose user and namespace are those of a kubeconfig; more are fields that are given instead."""
     user = kubeconfig.identity(path, context)
-    return from_environment(**{"token": user.token, "certificate": user.certificate, "namespace": user.namespace, **more})
+    return from_environment(os.environ, **{"token": user.token, "certificate": user.certificate, "namespace": user.namespace, **more})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+from abc import abstractmethod
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+Rows = tuple[Sequence[str], Sequence[Sequence[object]], str]
+"""The heads of columns, the rows, and the text in place of no rows."""
 
 # Notebooks align cells to the right, and lines of a log would run together.
 _CELL = 'style="text-align: left; vertical-align: top; white-space: pre-wrap; overflow-wrap: break-word"'
@@ -20,9 +24,28 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], nothing: str = 
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def object_table(manifests: Sequence[dict[str, Any]]) -> str:
-    """Return a table of objects of Kubernetes as HTML."""
-    return table(["kind", "namespace", "name", "state", "created", "about"], [_row(each) for each in manifests], "no objects")
+class Table:
+    """A list that is a table in a notebook, and a frame of pandas."""
+
+    @abstractmethod
+    def _table(self) -> Rows:
+        """Return the table."""
+
+    def to_html(self) -> str:
+        """Return the table as HTML, which notebooks show."""
+        return table(*self._table())
+
+    _repr_html_ = to_html
+
+    def to_frame(self) -> Any:
+        """Return the table as a pandas.DataFrame. It needs the package pandas."""
+        head, rows, _ = self._table()
+        return importlib.import_module("pandas").DataFrame(list(rows), columns=list(head))
+
+
+def object_rows(manifests: Sequence[dict[str, Any]]) -> Rows:
+    """Return a table of objects of Kubernetes."""
+    return ["kind", "namespace", "name", "state", "created", "about"], [_row(each) for each in manifests], "no objects"
 
 
 def _row(manifest: dict[str, Any]) -> list[object]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-import sys
 import warnings
 from collections.abc import Iterable
 
@@ -20,8 +20,8 @@ def warn(headers: Iterable[str]) -> None:
     texts = [re.sub(r"\\(.)", r"\1", text) for header in headers for text in _WARNING.findall(header)]
     if not texts:
         return
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     for text in dict.fromkeys(texts):
         warnings.warn(text, GatewayWarning, stacklevel=level)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import os
 import secrets
@@ -292,13 +293,12 @@ class KeyringError(RaygateError):
 def _keyring(call: str, *args: str) -> Any:
     """Call a function of the package keyring, an optional one."""
     try:
-        import keyring
-        import keyring.errors
+        keyring, errors = importlib.import_module("keyring"), importlib.import_module("keyring.errors")
     except ImportError:
         raise KeyringError("the keyring of the system needs a package: pip install raygate[keyring]") from None
     try:
         return getattr(keyring, call)(_SERVICE, *args)
-    except keyring.errors.KeyringError as error:
+    except errors.KeyringError as error:
         raise KeyringError(f"using the keyring of the system: {type(error).__name__}; use the token store file, and log in again") from error
 
 

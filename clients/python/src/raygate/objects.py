@@ -9,7 +9,9 @@ from google.protobuf import timestamp_pb2
 from google.protobuf.message import Message
 
 from raygate import documents, display
+from raygate.display import Rows, Table
 from raygate.errors import RaygateError
+from raygate.specs import PROFILE_LABEL, Spec
 from raygate.v2 import diagnosis_pb2, event_pb2, history_pb2, history_service_pb2, profile_service_pb2, submission_pb2
 
 M = TypeVar("M", bound=Message)
@@ -56,22 +58,25 @@ class Object(Generic[M]):
         return f"<{getattr(self.message, 'kind') or 'object'} {self.namespace}/{self.name}{' ' + self.state if self.state else ''}>"
 
     def _repr_html_(self) -> str:
-        return display.object_table([self.to_dict()])
+        return Objects([self]).to_html()
 
 
-class Objects(list[Object[M]]):
+class Objects(Table, list[Object[M]]):
     """Objects of one kind; a table in a notebook."""
 
-    def _repr_html_(self) -> str:
-        return display.object_table([each.to_dict() for each in self])
+    def _table(self) -> Rows:
+        return display.object_rows([each.to_dict() for each in self])
 
 
-Manifest = Union[Mapping[str, Any], M, Object[M]]
-"""What describes an object: a plain dict, a typed model, or an object that was read."""
+Manifest = Union[Mapping[str, Any], M, Object[M], Spec[M]]
+"""What describes an object: a description such as ClusterSpec, a plain dict, a typed model, or an object that was read."""
 
 
-def model(kind: type[M], manifest: Manifest[M]) -> M:
-    """Return the typed model of a manifest. Raises ValueError or google.protobuf.json_format.ParseError, which is one, with the path of what is wrong."""
+def model(kind: type[M], manifest: Manifest[M], profile: str = "") -> M:
+    """Return the typed model of a manifest; a description has no defaults with a profile. Raises ValueError or google.protobuf.json_format.ParseError,
+    which is one, with the path of what is wrong."""
+    if isinstance(manifest, Spec):
+        manifest = (manifest.with_profile(profile) if profile else manifest).to_dict()
     if isinstance(manifest, Object):
         return manifest.message
     if isinstance(manifest, Mapping):
@@ -85,16 +90,16 @@ def with_profile(wanted: M, profile: str) -> M:
         return wanted
     named = type(wanted)()
     named.CopyFrom(wanted)
-    getattr(named, "metadata").labels["raygate.io/profile"] = profile
+    getattr(named, "metadata").labels[PROFILE_LABEL] = profile
     return named
 
 
-class Profiles(list[profile_service_pb2.Profile]):
+class Profiles(Table, list[profile_service_pb2.Profile]):
     """The profiles of a namespace by name; a table in a notebook."""
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Rows:
         rows = [[p.name, p.namespace, f"cannot be used: {p.mistake}" if p.mistake else p.description] for p in self]
-        return display.table(["name", "namespace", "description"], rows, "no profiles")
+        return ["name", "namespace", "description"], rows, "no profiles"
 
 
 class Submission:
@@ -124,15 +129,15 @@ class Submission:
         return f"<Submission {self.id} {self.status}>"
 
     def _repr_html_(self) -> str:
-        return SubmissionList([self])._repr_html_()
+        return SubmissionList([self]).to_html()
 
 
-class SubmissionList(list[Submission]):
+class SubmissionList(Table, list[Submission]):
     """Ray jobs of a cluster; a table in a notebook."""
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Rows:
         rows = [[each.id, each.status, each.message.entrypoint, each.message.message] for each in self]
-        return display.table(["id", "status", "entrypoint", "message"], rows, "no submissions")
+        return ["id", "status", "entrypoint", "message"], rows, "no submissions"
 
 
 class HistoryRecord:
@@ -150,16 +155,16 @@ class HistoryRecord:
         return f"<HistoryRecord {about.kind} {about.namespace}/{about.name}{f' attempt {about.attempt}' if about.attempt else ''} {about.result}>"
 
     def _repr_html_(self) -> str:
-        return HistoryRecords([self])._repr_html_()
+        return HistoryRecords([self]).to_html()
 
 
-class HistoryRecords(list[HistoryRecord]):
+class HistoryRecords(Table, list[HistoryRecord]):
     """Records of a namespace, the newest first; a table in a notebook."""
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Rows:
         about = [each.message for each in self]
         rows = [[r.kind, r.name, r.attempt or "", r.result, _time(r.end_time) if r.HasField("end_time") else "", r.message or r.reason] for r in about]
-        return display.table(["kind", "name", "attempt", "result", "ended", "message"], rows, "no records")
+        return ["kind", "name", "attempt", "result", "ended", "message"], rows, "no records"
 
 
 class HistoryDetails(HistoryRecord):
@@ -174,24 +179,24 @@ class HistoryDetails(HistoryRecord):
         return documents.to_dict(self.details)
 
 
-class Usage(list[history_pb2.Usage]):
+class Usage(Table, list[history_pb2.Usage]):
     """What deleted RayClusters requested in a month, in seconds; a table in a notebook."""
 
     def __init__(self, message: history_service_pb2.GetUsageResponse) -> None:
         super().__init__(message.items)
         self.month = message.month
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Rows:
         rows = [[u.queue, u.owner, u.clusters, *(round(s / 3600, 2) for s in (u.cpu_seconds, u.gpu_seconds, u.tpu_seconds, u.memory_gib_seconds))] for u in self]
-        return display.table(["queue", "owner", "clusters", "CPU hours", "GPU hours", "TPU hours", "GiB hours"], rows, "no usage")
+        return ["queue", "owner", "clusters", "CPU hours", "GPU hours", "TPU hours", "GiB hours"], rows, "no usage"
 
 
-class KubernetesEvents(tuple[event_pb2.Event, ...]):
+class KubernetesEvents(Table, tuple[event_pb2.Event, ...]):
     """What happened to an object, the newest first; a table in a notebook."""
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Rows:
         rows = [[_time(e.last_time) if e.HasField("last_time") else "", e.type, e.reason, _named(e.object), e.message, e.count] for e in self]
-        return display.table(["last seen", "type", "reason", "object", "message", "count"], rows, "no events")
+        return ["last seen", "type", "reason", "object", "message", "count"], rows, "no events"
 
 
 def _time(stamp: timestamp_pb2.Timestamp) -> str:
@@ -202,14 +207,14 @@ def _named(reference: event_pb2.ObjectReference) -> str:
     return f"{reference.kind} {reference.name}".strip()
 
 
-class Diagnosis(list[diagnosis_pb2.Finding]):
+class Diagnosis(Table, list[diagnosis_pb2.Finding]):
     """Why an object is not ready, the most decisive finding first; empty when nothing is wrong."""
 
     def __str__(self) -> str:
         return "\n".join(f"{f.severity} {f.reason}: {f.message}{' -> ' + f.remedy if f.remedy else ''}" for f in self)
 
-    def _repr_html_(self) -> str:
-        return display.table(
+    def _table(self) -> Rows:
+        return (
             ["severity", "reason", "message", "remedy", "object"],
             [[f.severity, f.reason, f.message, f.remedy, _named(f.object)] for f in self],
             "no findings",

@@ -190,7 +190,7 @@ class _Callback:
                 if mine:
                     answers.put(values)
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, format: str, *args: Any) -> None:
                 """Keep the code out of logs."""
 
         self._answers = answers

@@ -29,7 +29,7 @@ class Request:
 
 def encode(method: Method, request: Message) -> Request:
     """Return a call as a request by REST."""
-    rule = method.descriptor.GetOptions().Extensions[annotations_pb2.http]
+    rule = _rule(method)
     verb, template = _pattern(rule)
     for other in rule.additional_bindings:
         if not all(getattr(request, name) for name in _variables(template)):
@@ -54,7 +54,7 @@ def package_path(namespace: str, cluster: str, name: str) -> str:
 
 def decode(method: Method, body: bytes) -> Message:
     """Return the answer of a call. Members of a newer gateway are skipped."""
-    rule = method.descriptor.GetOptions().Extensions[annotations_pb2.http]
+    rule = _rule(method)
     return _message(method, json.loads(body or b"{}"), rule.response_body)
 
 
@@ -69,6 +69,12 @@ def decode_part(method: Method, line: bytes) -> Message | Details:
 def is_log(method: Method) -> bool:
     """Return whether a stream is plain text by REST."""
     return "data" in method.response.DESCRIPTOR.fields_by_name
+
+
+def _rule(method: Method) -> http_pb2.HttpRule:
+    options: Any = method.descriptor.GetOptions()
+    rule: http_pb2.HttpRule = options.Extensions[annotations_pb2.http]
+    return rule
 
 
 def _message(method: Method, read: Any, field: str) -> Message:

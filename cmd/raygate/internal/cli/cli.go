@@ -39,7 +39,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	root := newRoot(os.Args[0])
-	root.SetArgs(args)
+	root.SetArgs(argsOf(os.Args[0], args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -60,8 +60,20 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 }
 
-// pluginName is the name under which kubectl finds the program as a plugin.
-const pluginName = "kubectl-raygate"
+const (
+	// pluginName is the name under which kubectl finds the program as a plugin.
+	pluginName = "kubectl-raygate"
+	// completionName is the name under which kubectl finds what completes the arguments of the plugin.
+	completionName = "kubectl_complete-raygate"
+)
+
+// argsOf returns the arguments of a process, which was started under the path program: kubectl gives those to complete.
+func argsOf(program string, args []string) []string {
+	if strings.HasPrefix(filepath.Base(program), completionName) {
+		return append([]string{cobra.ShellCompRequestCmd}, args...)
+	}
+	return args
+}
 
 // newRoot returns all commands. program is the path under which the process was started.
 func newRoot(program string) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +137,11 @@ func TestPluginOfKubectl(t *testing.T) {
 		get, _, err := newRoot(program).Find([]string{"get"})
 		if err != nil || get.CommandPath() != want {
 			t.Errorf("%s is called as %q, %v", program, get.CommandPath(), err)
+		}
+	}
+	for program, want := range map[string][]string{"/bin/kubectl_complete-raygate": {"__complete", "get", ""}, "kubectl-raygate": {"get", ""}} {
+		if got := argsOf(program, []string{"get", ""}); !slices.Equal(got, want) {
+			t.Errorf("%s has the arguments %q", program, got)
 		}
 	}
 }

@@ -30,10 +30,12 @@ const (
 	JSON  = "json"
 	YAML  = "yaml"
 	Name  = "name"
+	// JSONPath has a template behind it.
+	JSONPath = "jsonpath="
 )
 
 // Forms are all of them.
-var Forms = []string{Table, Wide, JSON, YAML, Name}
+var Forms = []string{Table, Wide, JSON, YAML, Name, JSONPath}
 
 // Flags are the flags for the output.
 type Flags struct {
@@ -48,12 +50,16 @@ type Flags struct {
 
 // Add registers the flags of a command that prints objects.
 func (f *Flags) Add(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.Form, "output", "o", Table, "output format: "+strings.Join(Forms, ", "))
+	fs.StringVarP(&f.Form, "output", "o", Table, "output format: "+strings.Join(Forms, ", ")+"TEMPLATE")
 	fs.BoolVar(&f.NoHeaders, "no-headers", false, "omit the headers of tables")
 }
 
 // Check refuses forms that there are not.
 func (f *Flags) Check(possible ...string) error {
+	if template, ok := strings.CutPrefix(f.Form, JSONPath); ok && slices.Contains(possible, JSONPath) {
+		_, err := printers.NewJSONPathPrinter(template)
+		return err
+	}
 	if !slices.Contains(possible, f.Form) {
 		return fmt.Errorf("unknown output %q: use %s", f.Form, strings.Join(possible, ", "))
 	}
@@ -61,7 +67,9 @@ func (f *Flags) Check(possible ...string) error {
 }
 
 // Full reports whether whole objects are printed, and not only the columns of a table.
-func (f *Flags) Full() bool { return f.Form == JSON || f.Form == YAML }
+func (f *Flags) Full() bool {
+	return f.Form == JSON || f.Form == YAML || strings.HasPrefix(f.Form, JSONPath)
+}
 
 // Item is an object that is printed.
 type Item struct {
@@ -77,10 +85,10 @@ func (i Item) unstructured() *unstructured.Unstructured {
 
 // Objects prints objects in their order, those of one kind together. Single means that one object was requested by name and not a list.
 func (f *Flags) Objects(w io.Writer, items []Item, single bool) error {
-	switch f.Form {
-	case Name:
+	switch {
+	case f.Form == Name:
 		return f.names(w, items)
-	case JSON, YAML:
+	case f.Full():
 		var object runtime.Object = listOf(items)
 		if single && len(items) == 1 {
 			object = items[0].unstructured()
@@ -90,8 +98,14 @@ func (f *Flags) Objects(w io.Writer, items []Item, single bool) error {
 	return f.tables(w, items)
 }
 
-// printer is the printer of JSON and YAML.
+// printer is the printer of whole objects.
 func (f *Flags) printer() printers.ResourcePrinter {
+	if template, ok := strings.CutPrefix(f.Form, JSONPath); ok {
+		if p, err := printers.NewJSONPathPrinter(template); err == nil { // Check has found no mistake in it
+			p.AllowMissingKeys(true)
+			return p
+		}
+	}
 	if f.Form == YAML {
 		return &printers.YAMLPrinter{}
 	}
@@ -193,6 +207,11 @@ func (e *Events) Print(event raygate.Event[proto.Message]) error {
 		return nil
 	}
 	item := Item{e.kind, event.Object}
+	if strings.HasPrefix(e.flags.Form, JSONPath) {
+		err := e.flags.printer().PrintObj(item.unstructured(), e.w)
+		fmt.Fprintln(e.w)
+		return err
+	}
 	switch e.flags.Form {
 	case JSON:
 		data, err := json.Marshal(map[string]any{"type": event.Type, "object": item.unstructured().Object})

@@ -168,3 +168,31 @@ func TestHasUnknown(t *testing.T) {
 		t.Error("a field of the future is not seen")
 	}
 }
+
+func TestJSONPath(t *testing.T) {
+	f := Flags{Form: "jsonpath={.items[*].metadata.name}{.missing}"}
+	if err := f.Check(Forms...); err != nil || !f.Full() {
+		t.Fatal(err)
+	}
+	var out, watched bytes.Buffer
+	items := read(t)[:2]
+	if err := f.Objects(&out, items, false); err != nil {
+		t.Fatal(err)
+	}
+	f.Form = "jsonpath={.kind}"
+	if err := f.Events(&watched, items[0].Kind).Print(raygate.Event[proto.Message]{Type: raygate.Added, Object: items[0].Message}); err != nil {
+		t.Fatal(err)
+	}
+	first, second := items[0].unstructured(), items[1].unstructured()
+	if want := first.GetName() + " " + second.GetName(); out.String() != want || watched.String() != first.GetKind()+"\n" {
+		t.Errorf("want %q, got %q, and %q of a watch", want, out.String(), watched.String())
+	}
+	for _, form := range []string{"jsonpath={", "jsonpath", "go-template={{.}}"} {
+		if err := (&Flags{Form: form}).Check(Forms...); err == nil {
+			t.Errorf("%s is accepted", form)
+		}
+	}
+	if err := (&Flags{Form: "jsonpath={.a}"}).Check(Table, JSON); err == nil {
+		t.Error("a command without templates accepts one")
+	}
+}

@@ -2,13 +2,17 @@ package verb
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
@@ -73,8 +77,23 @@ func types(begun string, needsName bool) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) })
 }
 
-// names returns the names of objects, each after the text before. It ignores errors, because completion in a shell cannot show them.
+// names returns the names of objects, each after the text before.
 func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, before string) []string {
+	return fromGateway(ctx, flags, func(ctx context.Context, client *raygate.Client, namespace string) (found []string) {
+		for m, err := range client.Messages(k.Kind, namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
+			if err != nil || len(found) == maxNames {
+				break
+			}
+			if name := nameOf(m); strings.HasPrefix(name, prefix) {
+				found = append(found, before+name)
+			}
+		}
+		return found
+	})
+}
+
+// fromGateway returns what ask finds with a client. Errors are ignored, because completion in a shell cannot show them.
+func fromGateway(ctx context.Context, flags *connect.Flags, ask func(ctx context.Context, client *raygate.Client, namespace string) []string) []string {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -89,16 +108,7 @@ func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, befo
 		return nil
 	}
 	defer func() { _ = client.Close() }()
-	var found []string
-	for m, err := range client.Messages(k.Kind, namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
-		if err != nil || len(found) == maxNames {
-			break
-		}
-		if name := nameOf(m); strings.HasPrefix(name, prefix) {
-			found = append(found, before+name)
-		}
-	}
-	return found
+	return ask(ctx, client, namespace)
 }
 
 // completeFlags completes the values of flags that have a few.
@@ -114,32 +124,74 @@ func completeFlags(cmd *cobra.Command, flags *connect.Flags) {
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(possible, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	completeCluster(cmd, flags)
+	completeNames(cmd, flags)
 	_ = cmd.RegisterFlagCompletionFunc("context", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		rules := clientcmd.NewDefaultClientConfigLoadingRules()
-		rules.ExplicitPath, _ = cmd.Flags().GetString("kubeconfig")
-		config, err := rules.Load()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var found []string
-		for name := range config.Contexts {
-			if strings.HasPrefix(name, begun) {
-				found = append(found, name)
-			}
-		}
-		slices.Sort(found)
-		return found, cobra.ShellCompDirectiveNoFileComp
+		return beginning(slices.Collect(maps.Keys(contexts(cmd))), begun), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// completeCluster completes the flag --cluster.
-func completeCluster(cmd *cobra.Command, flags *connect.Flags) {
-	if cmd.Flags().Lookup("cluster") == nil {
-		return
+// completeNames completes the flags that take a name, by asking the gateway.
+func completeNames(cmd *cobra.Command, flags *connect.Flags) {
+	for flag, ask := range map[string]func(ctx context.Context, client *raygate.Client, namespace string) []string{
+		"cluster": func(ctx context.Context, client *raygate.Client, namespace string) []string {
+			return valuesOf(ctx, client, namespace, nameOf, raygate.ClusterKind)
+		},
+		"profile": func(ctx context.Context, client *raygate.Client, namespace string) (found []string) {
+			profiles, _ := client.Profiles(ctx, namespace)
+			for _, p := range profiles {
+				found = append(found, p.GetName())
+			}
+			return found
+		},
+		// The gateway has no list of queues: those in use are offered.
+		"queue": func(ctx context.Context, client *raygate.Client, namespace string) []string {
+			queue := func(m proto.Message) string { return metaOf(m).GetLabels()[rayv1.LabelKueueQueue] }
+			return valuesOf(ctx, client, namespace, queue, raygate.ClusterKind, raygate.JobKind)
+		},
+		// Those of the kubeconfig, and those with clusters if the caller may list them all.
+		"namespace": func(ctx context.Context, client *raygate.Client, _ string) []string {
+			found := valuesOf(ctx, client, "", func(m proto.Message) string { return metaOf(m).GetNamespace() }, raygate.ClusterKind)
+			for _, c := range contexts(cmd) {
+				found = append(found, c.Namespace)
+			}
+			return found
+		},
+	} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return beginning(fromGateway(cmd.Context(), flags, ask), begun), cobra.ShellCompDirectiveNoFileComp
+			})
+		}
 	}
-	_ = cmd.RegisterFlagCompletionFunc("cluster", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		clusters, _ := kind.OfObject(raygate.ClusterKind.Name)
-		return names(cmd.Context(), flags, clusters, begun, ""), cobra.ShellCompDirectiveNoFileComp
-	})
+}
+
+// valuesOf returns a text of each object of some kinds.
+func valuesOf(ctx context.Context, client *raygate.Client, namespace string, text func(proto.Message) string, kinds ...*raygate.Kind) (found []string) {
+	for _, k := range kinds {
+		n := 0
+		for m, err := range client.Messages(k, namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
+			if err != nil || n == maxNames {
+				break
+			}
+			found, n = append(found, text(m)), n+1
+		}
+	}
+	return found
+}
+
+// beginning returns the texts that begin with what is there, in order and each once.
+func beginning(texts []string, begun string) []string {
+	slices.Sort(texts)
+	return slices.DeleteFunc(slices.Compact(texts), func(text string) bool { return text == "" || !strings.HasPrefix(text, begun) })
+}
+
+// contexts returns the contexts of the kubeconfig; nil if it cannot be read.
+func contexts(cmd *cobra.Command) map[string]*clientcmdapi.Context {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath, _ = cmd.Flags().GetString("kubeconfig")
+	config, err := rules.Load()
+	if err != nil {
+		return nil
+	}
+	return config.Contexts
 }

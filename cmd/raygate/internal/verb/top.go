@@ -14,11 +14,12 @@ import (
 
 	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
+	"github.com/raygate/raygate/cmd/raygate/internal/output"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 func newTop(flags *connect.Flags) *cobra.Command {
-	all := false
+	all, form := false, output.Table
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show what clusters request, the largest first",
@@ -26,9 +27,13 @@ func newTop(flags *connect.Flags) *cobra.Command {
 how many worker Pods are ready. Clusters with most GPUs and TPUs come first. A suspended
 cluster requests nothing.`,
 		Example: `  raygate top
-  raygate top -A`,
+  raygate top -A
+  raygate top -A -o json`,
 		Args: cobra.NoArgs,
 		RunE: run(flags, func(ctx context.Context, s *session, _ []string) error {
+			if form != output.Table && form != output.JSON && form != output.YAML {
+				return fmt.Errorf("unknown output %q: use table, json or yaml", form)
+			}
 			if all {
 				s.namespace = ""
 			}
@@ -42,10 +47,15 @@ cluster requests nothing.`,
 				}
 				clusters = append(clusters, m.(*raygatev2.RayCluster))
 			}
-			return printTop(s.out, clusters, all)
+			demands, sum := demandsOf(clusters)
+			if form == output.Table {
+				return printTop(s.out, demands, sum, all)
+			}
+			return printFor(s.out, form, topTree(demands, sum))
 		}),
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
+	cmd.Flags().StringVarP(&form, "output", "o", output.Table, "output format: table, json, yaml; amounts are quantities")
 	return cmd
 }
 
@@ -78,8 +88,9 @@ func less(a, b demand) int {
 	return cmp.Or(cmp.Compare(accelerators(b), accelerators(a)), b.amounts[0].Cmp(a.amounts[0]), byName)
 }
 
-func printTop(w io.Writer, clusters []*raygatev2.RayCluster, all bool) error {
-	demands, sum := make([]demand, len(clusters)), demand{namespace: "TOTAL", name: "TOTAL"}
+// demandsOf returns what clusters request, the largest first, and the sum.
+func demandsOf(clusters []*raygatev2.RayCluster) (demands []demand, sum demand) {
+	demands, sum = make([]demand, len(clusters)), demand{namespace: "TOTAL", name: "TOTAL"}
 	for i, rc := range clusters {
 		d := demandOf(rc)
 		demands[i] = d
@@ -89,6 +100,28 @@ func printTop(w io.Writer, clusters []*raygatev2.RayCluster, all bool) error {
 		}
 	}
 	slices.SortFunc(demands, less)
+	return demands, sum
+}
+
+// topTree returns the JSON of what clusters request.
+func topTree(demands []demand, sum demand) map[string]any {
+	tree := func(d demand) map[string]any {
+		amounts := map[string]any{"readyWorkers": d.ready, "workers": d.wanted}
+		for i, name := range []string{"cpus", "gpus", "tpus", "memory"} {
+			amounts[name] = d.amounts[i].String()
+		}
+		return amounts
+	}
+	clusters := make([]any, len(demands))
+	for i, d := range demands {
+		one := tree(d)
+		one["namespace"], one["name"], one["state"] = d.namespace, d.name, d.state
+		clusters[i] = one
+	}
+	return map[string]any{"clusters": clusters, "total": tree(sum)}
+}
+
+func printTop(w io.Writer, demands []demand, sum demand, all bool) error {
 	if all {
 		sum.name = ""
 	}

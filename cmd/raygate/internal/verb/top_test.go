@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -15,7 +17,8 @@ func TestTop(t *testing.T) {
 	}
 	var out strings.Builder
 	clusters := []*raygatev2.RayCluster{cluster("small", "ready", "500m", "", "1Gi"), cluster("asleep", "suspended", "9", "9", "9Gi"), cluster("large", "", "3500m", "4", "3Gi"), cluster("odd", "ready", "x", "", "")}
-	if err := printTop(&out, clusters, false); err != nil {
+	demands, sum := demandsOf(clusters)
+	if err := printTop(&out, demands, sum, false); err != nil {
 		t.Fatal(err)
 	}
 	want := [][]string{
@@ -27,5 +30,13 @@ func TestTop(t *testing.T) {
 		if got := strings.Join(strings.Fields(line), " "); i >= len(want) || got != strings.Join(want[i], " ") {
 			t.Errorf("line %d is %q", i, got)
 		}
+	}
+	out.Reset()
+	if err := printFor(&out, "yaml", topTree(demands[:1], sum)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("clusters:\n- cpus: 3500m\n  gpus: \"4\"\n  memory: 3Gi\n  name: large\n  namespace: team\n  readyWorkers: 1\n  state: provisioning\n  tpus: \"0\"\n  workers: 2\n"+
+		"total:\n  cpus: \"4\"\n  gpus: \"4\"\n  memory: 4Gi\n  readyWorkers: 3\n  tpus: \"0\"\n  workers: 6\n", out.String()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -70,7 +70,8 @@ class AsyncCaller:
     @property
     def transport(self) -> str:
         """What calls are made by: grpc, rest, or nothing before the first."""
-        return {AsyncGRPC: "grpc", AsyncREST: "rest"}.get(type(self._chosen), "")
+        names: dict[type, str] = {AsyncGRPC: "grpc", AsyncREST: "rest"}
+        return names.get(type(self._chosen), "")
 
     async def _transport(self) -> AsyncTransport:
         async with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Optional, TypeVar
 
@@ -45,7 +45,7 @@ class AsyncResources(Generic[M]):
     ) -> Object[M]:
         """Create an object. The gateway adds what it lacks from the profile, one of `client.profiles()`. With the same request_id, a UUID, the same create
         returns the object first created; one is made when it is left out."""
-        wanted = with_profile(model(self._kind.message, manifest), profile)
+        wanted = with_profile(model(self._kind.message, manifest, profile), profile)
         where = namespace or getattr(wanted, "metadata").namespace
         return await self._one("Create", where, **{self._kind.field: wanted}, validate_only=validate_only, request_id=request_id)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Iterator
+from collections.abc import Iterator
 from typing import Any, Optional
 
 import grpc
@@ -71,7 +71,8 @@ class Caller:
     @property
     def transport(self) -> str:
         """What calls are made by: grpc, rest, or nothing before the first."""
-        return {GRPC: "grpc", REST: "rest"}.get(type(self._chosen), "")
+        names: dict[type, str] = {GRPC: "grpc", REST: "rest"}
+        return names.get(type(self._chosen), "")
 
     def _transport(self) -> Transport:
         with self._lock:

@@ -23,6 +23,7 @@ from raygate.errors import ApiError, NotReadyError
 from raygate.kinds import JOB
 from raygate.objects import Diagnosis, JobFailedError, Object, Submission
 from raygate.progress import Display, Progress
+from raygate.specs import PRIORITY_LABEL, PROFILE_LABEL, QUEUE_LABEL, ClusterSpec
 from raygate.v2 import job_pb2
 from raygate.workdir import is_folder
 
@@ -66,7 +67,7 @@ class Jobs(Resources[job_pb2.RayJob]):
         self,
         entrypoint: str,
         *,
-        cluster: str | Mapping[str, Any] | None = None,
+        cluster: str | ClusterSpec | Mapping[str, Any] | None = None,
         profile: str = "",
         namespace: str | None = None,
         runtime_env: Mapping[str, Any] | None = None,
@@ -77,27 +78,32 @@ class Jobs(Resources[job_pb2.RayJob]):
         labels: Mapping[str, str] | None = None,
         progress: Progress = True,
         logs: LogTarget = True,
+        stop_on_interrupt: bool = False,
     ) -> Submission | Object[job_pb2.RayJob]:
         """Run a command to its end: on a running cluster when `cluster` is a name; else as a RayJob with a cluster of its own, of which `cluster` is the
-        spec, and which ends with the job. name is that of the RayJob, or the submission id. queue and priority_class name a LocalQueue and a
-        WorkloadPriorityClass of Kueue. profile is one of `client.profiles()`, from which the gateway takes what the spec lacks; the spec may then be left
-        out. They and labels are for a RayJob only; ValueError says so otherwise. working_dir is a URI or a local folder, which is
-        uploaded without what .gitignore and .rayignore name, unless the same files are there already.
+        spec, and which ends with the job. Of the metadata of a ClusterSpec, labels, queue and priority_class count. name is that of the RayJob, or the
+        submission id. queue and priority_class name a LocalQueue and a WorkloadPriorityClass of Kueue. profile is one of `client.profiles()`, from which the
+        gateway takes what the spec lacks; the spec may then be left out. They and labels are for a RayJob only; ValueError says so otherwise. working_dir is
+        a URI or a local folder, which is uploaded without what .gitignore and .rayignore name, unless the same files are there already.
 
         Returns the Submission or the RayJob as it ended. Raises JobFailedError, with the diagnosis, when it has not succeeded. When the wait is interrupted,
-        by Ctrl-C or as a task that is cancelled, the job goes on, and the progress says how to stop it.
+        by Ctrl-C or as a task that is cancelled, stop_on_interrupt stops the job. Otherwise it goes on, and the progress says how to stop it.
         """
+        if isinstance(cluster, ClusterSpec):
+            wanted = cluster.with_profile(profile) if profile else cluster
+            profile, queue, priority_class = wanted.profile, queue or wanted.queue, priority_class or wanted.priority_class
+            labels, cluster = {**wanted.labels, **(labels or {})}, wanted.spec()
         if cluster is None:
             if not profile:
                 raise ValueError("the job has no cluster: give the name of one that runs or the spec of its own as cluster, or a profile")
             cluster = {}
         all_labels = dict(labels or {})
         if profile:
-            all_labels["raygate.io/profile"] = profile
+            all_labels[PROFILE_LABEL] = profile
         if queue:
-            all_labels["kueue.x-k8s.io/queue-name"] = queue
+            all_labels[QUEUE_LABEL] = queue
         if priority_class:
-            all_labels["kueue.x-k8s.io/priority-class"] = priority_class
+            all_labels[PRIORITY_LABEL] = priority_class
         if isinstance(cluster, str) and all_labels:
             raise ValueError(f"queue, priority_class, profile and labels need a cluster of the job's own, but {cluster!r} runs already; give its spec as cluster")
         if not isinstance(cluster, str) and not name and is_folder(working_dir):
@@ -108,69 +114,68 @@ class Jobs(Resources[job_pb2.RayJob]):
         try:
             runtime_env = runtime_env_with(self._caller, working_dir, runtime_env, about, display.show)
             if isinstance(cluster, str):
-                return self._on_cluster(display, entrypoint, cluster, namespace, runtime_env, name, logs)
-            return self._with_cluster(display, entrypoint, cluster, namespace, runtime_env, metadata, logs)
-        except BaseException as error:
-            if not isinstance(error, Exception):
-                display.interrupted()
-            raise
+                submitted = self._submissions.create(cluster, entrypoint, namespace=namespace, submission_id=name, runtime_env=runtime_env)
+                return self._follow_submission(display, cluster, submitted, namespace, logs, stop_on_interrupt)
+            # HTTPMode: the shell of a submitter would take a command of several parts for several commands.
+            spec: dict[str, Any] = {"entrypoint": entrypoint, "submissionMode": "HTTPMode", "rayClusterSpec": dict(cluster)}
+            spec |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": _LOG_TIME}
+            if runtime_env:
+                spec["runtimeEnvYAML"] = yaml.safe_dump(dict(runtime_env))
+            made = self.create({"metadata": metadata, "spec": spec}, namespace=namespace)
+            return self._follow(display, made, logs, stop_on_interrupt)
         finally:
             display.end()
 
-    def _on_cluster(
-        self, display: Display, entrypoint: str, cluster: str, namespace: str | None, runtime_env: Mapping[str, Any] | None, name: str, logs: LogTarget
-    ) -> Submission:
-        job = self._submissions.create(cluster, entrypoint, namespace=namespace, submission_id=name, runtime_env=runtime_env)
-        where = f", namespace={namespace!r}" if namespace else ""
-        display.goes_on = f"{job.id} goes on; client.submissions.stop({cluster!r}, {job.id!r}{where}) stops it"
-        while job.status == "PENDING":
-            display.show(f"{job.id}: PENDING")
-            io.sleep(0.5)
-            job = self._submissions.get(cluster, job.id, namespace=namespace)
-        display.show(f"{job.id}: {job.status}")
-        if logs is not False:
+    def follow(
+        self, name: str, *, namespace: str | None = None, progress: Progress = True, logs: LogTarget = True, stop_on_interrupt: bool = False
+    ) -> Object[job_pb2.RayJob]:
+        """Wait for the end of a RayJob, as run does: with its log, and JobFailedError when it has not succeeded."""
+        display = Display(progress)
+        try:
+            return self._follow(display, self.get(name, namespace=namespace), logs, stop_on_interrupt)
+        finally:
             display.end()
-            _write(self._submissions.logs(cluster, job.id, namespace=namespace, follow=True), logs)
-        job = self._submissions.ended(cluster, job.id, namespace=namespace)
+
+    def _follow_submission(
+        self, display: Display, cluster: str, job: Submission, namespace: str | None, logs: LogTarget, stop_on_interrupt: bool
+    ) -> Submission:
+        where = f", namespace={namespace!r}" if namespace else ""
+        stop = (lambda: self._submissions.stop(cluster, job.id, namespace=namespace)) if stop_on_interrupt else None
+        with _interruptible(display, job.id, f"client.submissions.stop({cluster!r}, {job.id!r}{where})", stop):
+            while job.status == "PENDING":
+                display.show(f"{job.id}: PENDING")
+                io.sleep(0.5)
+                job = self._submissions.get(cluster, job.id, namespace=namespace)
+            display.show(f"{job.id}: {job.status}")
+            if logs is not False:
+                display.end()
+                _write(self._submissions.logs(cluster, job.id, namespace=namespace, follow=True), logs)
+            job = self._submissions.ended(cluster, job.id, namespace=namespace)
         display.show(f"{job.id}: {job.status}")
         if job.status != "SUCCEEDED":
             raise JobFailedError(f"{job.id} has {job.status}: {job.message.message}", job, _findings(self._clusters, cluster, namespace))
         return job
 
-    def _with_cluster(
-        self,
-        display: Display,
-        entrypoint: str,
-        spec: Mapping[str, Any],
-        namespace: str | None,
-        runtime_env: Mapping[str, Any] | None,
-        metadata: Mapping[str, Any],
-        logs: LogTarget,
-    ) -> Object[job_pb2.RayJob]:
-        # HTTPMode: the shell of a submitter would take a command of several parts for several commands.
-        wanted: dict[str, Any] = {"entrypoint": entrypoint, "submissionMode": "HTTPMode", "rayClusterSpec": dict(spec)}
-        wanted |= {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": _LOG_TIME}
-        if runtime_env:
-            wanted["runtimeEnvYAML"] = yaml.safe_dump(dict(runtime_env))
-        job = self.create({"metadata": dict(metadata), "spec": wanted}, namespace=namespace)
-        display.goes_on = f"RayJob {job.namespace}/{job.name} goes on; client.jobs.stop({job.name!r}, namespace={job.namespace!r}) stops it"
-        written = logs is False
-        while job.state not in _ENDED:
-            display.show(f"RayJob {job.namespace}/{job.name}: {job.state or 'created'}")
-            if job.state == "Running" and not written:
+    def _follow(self, display: Display, job: Object[job_pb2.RayJob], logs: LogTarget, stop_on_interrupt: bool) -> Object[job_pb2.RayJob]:
+        what, written = f"RayJob {job.namespace}/{job.name}", logs is False
+        stop = (lambda: self.stop(job.name, namespace=job.namespace)) if stop_on_interrupt else None
+        with _interruptible(display, what, f"client.jobs.stop({job.name!r}, namespace={job.namespace!r})", stop):
+            while job.state not in _ENDED:
+                display.show(f"{what}: {job.state or 'created'}")
+                if job.state == "Running" and not written:
+                    display.end()
+                    written = self._log_of(job, logs)
+                io.sleep(1)
+                job = self.get(job.name, namespace=job.namespace)
+            if not written:  # it ended between two looks
                 display.end()
-                written = self._log_of(job, logs)
-            io.sleep(1)
-            job = self.get(job.name, namespace=job.namespace)
-        if not written:  # it ended between two looks
-            display.end()
-            with contextlib.suppress(ApiError):
-                self._log_of(job, logs)
-        display.show(f"RayJob {job.namespace}/{job.name}: {job.state}")
+                with contextlib.suppress(ApiError):
+                    self._log_of(job, logs)
+        display.show(f"{what}: {job.state}")
         status = job.message.status
         if job.state != "Complete" or status.job_status != "SUCCEEDED":  # a job that was stopped is complete
-            what = f"RayJob {job.namespace}/{job.name} ended as {job.state} {status.job_status}: {status.message}"
-            raise JobFailedError(what, job, _findings(self, job.name, job.namespace))
+            text = f"{what} ended as {job.state} {status.job_status}: {status.message}"
+            raise JobFailedError(text, job, _findings(self, job.name, job.namespace))
         return job
 
     def _log_of(self, job: Object[job_pb2.RayJob], logs: LogTarget) -> bool:
@@ -180,6 +185,22 @@ class Jobs(Resources[job_pb2.RayJob]):
         except NotReadyError:
             return False
         return True
+
+
+@contextlib.contextmanager
+def _interruptible(display: Display, what: str, remedy: str, stop: Callable[[], Any] | None) -> Iterator[None]:
+    """Stop what a block waits for when the block is interrupted, or show what does."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            display.end()
+            try:
+                text = f"{what} is asked to stop" if stop and stop() else f"{what} goes on; {remedy} stops it"
+            except ApiError as failed:
+                text = f"{what} goes on: {failed}; {remedy} stops it"
+            display.show(text)
+        raise
 
 
 def _write(parts: Iterator[str], to: LogTarget) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import grpc
