@@ -108,6 +108,11 @@ func (c *connection) Answer(context.Context, string, int64) (json.RawMessage, er
 	return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrNotFound, Code: 404}
 }
 
+// NodeLog implements dashboard.Client. The simulated nodes have no logs.
+func (c *connection) NodeLog(context.Context, string, string, int) (io.ReadCloser, error) {
+	return nil, &dashboard.Error{Call: "NodeLog", Kind: dashboard.ErrNotFound, Code: 404}
+}
+
 // ListJobs implements dashboard.Client.
 func (c *connection) ListJobs(ctx context.Context) (jobs []dashboard.Job, err error) {
 	err = c.call(ctx, "ListJobs", false, func(h *ray) (err error) {

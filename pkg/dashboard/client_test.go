@@ -368,6 +368,7 @@ func everyCall(ctx context.Context, c Client) map[string]func() error {
 		"logs":     func() error { _, err := wholeLog(ctx, c); return err },
 		"serve":    func() error { _, err := c.ServeDetails(ctx); return err },
 		"activity": func() error { _, err := c.Activity(ctx); return err },
+		"node log": func() error { _, err := nodeLog(ctx, c); return err },
 		"tail": func() error {
 			stream, err := c.TailJobLogs(ctx, "demo")
 			if err != nil {
@@ -377,6 +378,27 @@ func everyCall(ctx context.Context, c Client) map[string]func() error {
 			_, err = io.Copy(io.Discard, stream)
 			return err
 		},
+	}
+}
+
+// nodeLog reads a log of a node.
+func nodeLog(ctx context.Context, c Client) (string, error) {
+	in, err := c.NodeLog(ctx, "n/1", "raylet.out", 7)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = in.Close() }()
+	text, _ := io.ReadAll(in) // an error of the connection
+	return string(text), nil
+}
+
+func TestNodeLog(t *testing.T) {
+	c := serve(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+		answer(200, plain, "1\x00\xff of "+r.URL.RequestURI())(w, r)
+	})
+	const want = "1\x00\xff of /api/v0/logs/file?filename=raylet.out&format=text&lines=7&node_id=n%2F1"
+	if got, err := nodeLog(t.Context(), c); err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
 

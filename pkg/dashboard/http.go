@@ -68,6 +68,8 @@ type call struct {
 	any2xx bool
 	// unread means that the body of a successful answer is ignored, unless it is an HTML page.
 	unread bool
+	// text means that a successful answer is plain text, which the caller reads.
+	text bool
 }
 
 func (q call) succeeded(code int) bool {
@@ -185,7 +187,7 @@ func (c *HTTPClient) send(ctx context.Context, q call) (*http.Response, error) {
 // check returns an error unless the answer is that of a dashboard on success.
 func (q call) check(resp *http.Response) error {
 	kind := resp.Header.Get("Content-Type")
-	if q.succeeded(resp.StatusCode) && (isJSON(kind) || q.unread && !isPage(kind)) {
+	if q.succeeded(resp.StatusCode) && (isJSON(kind) || (q.unread || q.text) && !isPage(kind)) {
 		return nil
 	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // part of it is good enough

@@ -1,6 +1,7 @@
 // Package history keeps what is worth knowing about Ray objects after they have ended: the object with its status and conditions,
-// its events and Pods, the details of its Ray job, the log of the driver, and what Ray's dashboard showed. The operator writes, the gateway
-// reads. The store is a bucket of gocloud.dev/blob: a folder, S3 and compatible services, or those that package drivers links besides.
+// its events and Pods, the details of its Ray job, the logs of the driver and of Ray's nodes, and what Ray's dashboard showed. The
+// operator writes, the gateway reads. The store is a bucket of gocloud.dev/blob: a folder, S3 and compatible services, or those that
+// package drivers links besides.
 //
 // # Layout
 //
@@ -8,6 +9,7 @@
 //
 //	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/log             the log of the driver, plain bytes
 //	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/dashboard.json  answers of Ray's dashboard, by target
+//	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/nodes           the logs of Ray's nodes, one after the other
 //	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/record.json     all else
 //	index/NAMESPACE/TIME_KIND_SIZE_ATTEMPT-STARTED_CREATED-UID_NAME         the summary of the record, as JSON
 //	usage/NAMESPACE/MONTH/UID_QUEUE_OWNER_CPU_GPU_TPU_MEMORY                empty: the key has all that is summed

@@ -45,15 +45,14 @@ func (l Limits) copyLog(out io.Writer, in io.Reader) (lost string, err error) {
 	if _, err := io.CopyBuffer(out, io.LimitReader(in, head), make([]byte, copyBuffer)); err != nil {
 		return l.brokenOff(out, err)
 	}
-	end := &ending{max: int(l.Log - head)}
-	_, readErr := io.CopyBuffer(end, in, make([]byte, copyBuffer))
-	if cut := end.n - int64(len(end.kept)); cut > 0 {
+	kept, cut, readErr := End(in, int(l.Log-head))
+	if cut > 0 {
 		lost = fmt.Sprintf("the log is larger than %d bytes: %d bytes are missing in it", l.Log, cut)
 		if _, err := fmt.Fprintf(out, "\n[raygate: %d bytes of the log were cut here]\n", cut); err != nil {
 			return "", err
 		}
 	}
-	if _, err := out.Write(end.kept); err != nil {
+	if _, err := out.Write(kept); err != nil {
 		return "", err
 	}
 	if readErr != nil {
@@ -102,6 +101,13 @@ type ending struct {
 	max  int
 	n    int64
 	kept []byte
+}
+
+// End returns the last bytes of a text, at most max, and the number of bytes before them. err is an error of the reader.
+func End(in io.Reader, max int) (text []byte, cut int64, err error) {
+	end := &ending{max: max}
+	_, err = io.CopyBuffer(end, in, make([]byte, copyBuffer))
+	return end.kept, end.n - int64(len(end.kept)), err
 }
 
 // Write implements io.Writer.

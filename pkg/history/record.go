@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"iter"
 	"time"
 )
 
@@ -49,7 +50,7 @@ type Summary struct {
 	Lost []string `json:"lost,omitempty"`
 }
 
-// Record is everything that is kept but the log.
+// Record is everything that is kept but the logs.
 type Record struct {
 	Summary
 	// Object is the object at its end, as the API server had it.
@@ -62,8 +63,12 @@ type Record struct {
 	Pods []json.RawMessage `json:"pods,omitempty"`
 	// RayJob is the record that Ray had of the job.
 	RayJob json.RawMessage `json:"rayJob,omitempty"`
+	// NodeLogs are the logs of Ray's nodes, whose texts are kept apart.
+	NodeLogs []NodeLog `json:"nodeLogs,omitempty"`
 	// Answers are kept apart: Get does not return them.
 	Answers Answers `json:"-"`
+	// Nodes yields the logs of nodes with their texts to Put, which sets NodeLogs. Nil means that there are none.
+	Nodes iter.Seq2[NodeLog, []byte] `json:"-"`
 }
 
 // lose notes something that is missing.
@@ -73,7 +78,7 @@ func (s *Summary) lose(what string) { s.Lost = append(s.Lost, what) }
 type Limits struct {
 	// Log is the largest size of a log in bytes. 0 means 256 MiB.
 	Log int64
-	// Record is the largest size of a record without log and answers in bytes. 0 means 4 MiB.
+	// Record is the largest size of a record without logs and answers in bytes. 0 means 4 MiB.
 	Record int64
 	// Wait is how long a request waits for the store; see NewBucket. 0 means 30 seconds.
 	Wait time.Duration
@@ -107,6 +112,7 @@ func (l Limits) fit(r *Record) ([]byte, error) {
 			return len(r.Events) > 0
 		}},
 		{"the Pods are missing: the record was too large", func() bool { return drop(&r.Pods) }},
+		{"the logs of nodes are missing: the record was too large", func() bool { return drop(&r.NodeLogs) }},
 		{"the RayCluster is missing: the record was too large", func() bool { return drop(&r.RayCluster) }},
 		{"the events are missing: the record was too large", func() bool { return drop(&r.Events) }},
 		{"the job details of Ray are missing: the record was too large", func() bool { return drop(&r.RayJob) }},

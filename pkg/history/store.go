@@ -54,8 +54,8 @@ const (
 	logName    = "log"
 )
 
-// Put writes a record with its log and answers, and reports whether it was new. A nil log means that there is none. If the log ends with an
-// error, the record has the part before the error, and Lost says so. It changes the fields of r that describe the log and what is
+// Put writes a record with its logs and answers, and reports whether it was new. A nil log means that there is none. If the log ends with an
+// error, the record has the part before the error, and Lost says so. It changes the fields of r that describe the logs and what is
 // lost. The record is complete when Put returns without an error, and does not exist otherwise.
 func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool, err error) {
 	if err := r.valid(); err != nil {
@@ -64,12 +64,7 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 	if there, err := s.Has(ctx, r.Key); err != nil || there {
 		return false, err
 	}
-	if log != nil {
-		if err := s.putLog(ctx, r, log); err != nil {
-			return false, err
-		}
-	}
-	answers, err := s.putAnswers(ctx, r)
+	parts, err := s.putParts(ctx, r, log)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +76,7 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 	if err != nil {
 		return false, fmt.Errorf("encoding a summary: %w", err)
 	}
-	size := r.LogBytes + answers + int64(len(text)) + int64(len(summary))
+	size := parts + int64(len(text)) + int64(len(summary))
 	if err := s.write(ctx, r.entry(size).key(), summary); err != nil {
 		return false, failed("writing the index", err)
 	}
@@ -93,6 +88,21 @@ func (s *Store) Put(ctx context.Context, r *Record, log io.Reader) (created bool
 		return false, nil // another process was faster
 	}
 	return err == nil, failed("writing a record", err)
+}
+
+// putParts writes what is kept apart from the record, and returns its size.
+func (s *Store) putParts(ctx context.Context, r *Record, log io.Reader) (int64, error) {
+	if log != nil {
+		if err := s.putLog(ctx, r, log); err != nil {
+			return 0, err
+		}
+	}
+	answers, err := s.putAnswers(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	nodes, err := s.putNodes(ctx, r)
+	return r.LogBytes + answers + nodes, err
 }
 
 // write writes an object that does not exist yet, or the same one again.

@@ -290,6 +290,43 @@ func TestRecordIsCut(t *testing.T) {
 	}
 }
 
+// TestNodeLogs reads logs of nodes back, whose texts are one object.
+func TestNodeLogs(t *testing.T) {
+	everywhere(t, history.Limits{}, func(t *testing.T, s *history.Store) {
+		texts := map[string]string{"raylet.out": "one", "raylet.err": "\x00\xff\n", "gcs_server.out": "three"}
+		r := job("demo", 1, 1)
+		r.Nodes = func(yield func(history.NodeLog, []byte) bool) {
+			for _, file := range []string{"raylet.out", "raylet.err", "gcs_server.out"} {
+				_ = yield(history.NodeLog{Node: "n1", File: file}, []byte(texts[file]))
+			}
+			r.Lost = append(r.Lost, "lost while they were written")
+		}
+		put(t, s, r, nil)
+		got, err := s.Get(t.Context(), r.Key)
+		if err != nil || len(got.NodeLogs) != len(texts) || got.HasLog || len(got.Lost) != 1 {
+			t.Fatalf("record %+v, %v", got, err)
+		}
+		for _, l := range got.NodeLogs {
+			for offset := range int64(4) {
+				in, err := s.NodeLog(t.Context(), r.Key, l, offset)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text, err := io.ReadAll(in); err != nil || string(text) != texts[l.File][offset:] {
+					t.Errorf("%s from %d on: %q, %v", l.File, offset, text, err)
+				}
+				_ = in.Close()
+			}
+		}
+		if _, err := s.Sweep(t.Context(), "team-a", begin.Add(time.Hour), history.Retention{Age: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.NodeLog(t.Context(), r.Key, got.NodeLogs[0], 0); !errors.Is(err, history.ErrNotFound) {
+			t.Errorf("a log of a deleted record: %v", err)
+		}
+	})
+}
+
 // TestFailingStore shows that a record of which the log was not stored does not exist.
 func TestFailingStore(t *testing.T) {
 	everywhere(t, history.Limits{}, func(t *testing.T, s *history.Store) {

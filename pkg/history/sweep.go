@@ -73,7 +73,7 @@ func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Re
 
 // remove deletes a record, the summary last.
 func (s *Store) remove(ctx context.Context, e entry) error {
-	for _, key := range []string{e.folder() + recordName, e.folder() + logName, e.folder() + answersName, e.key()} {
+	for _, key := range []string{e.folder() + recordName, e.folder() + logName, e.folder() + answersName, e.folder() + nodesName, e.key()} {
 		if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 			return failed("deleting", err)
 		}

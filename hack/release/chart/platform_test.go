@@ -214,12 +214,12 @@ func TestHistory(t *testing.T) {
 
 // Limits of the history are those of the operator, and the gateway keeps packages in the store of the history or in another one.
 func TestLimitsOfStores(t *testing.T) {
-	const values = `{history: {url: "s3://b?region=r", wait: 2m, logLimit: 1Mi, maxAge: "0", maxSize: 1Gi},
-		gateway: {enabled: true, packages: {url: "https://g:8888", store: "s3://p", maxSize: 9Mi, namespaceSize: 99Mi, keep: 4h}}}`
+	const values = `{history: {url: "s3://b?region=r", wait: 2m, logLimit: 1Mi, nodeLogs: 8Mi, maxAge: "0", maxSize: 1Gi},
+		gateway: {enabled: true, dashboardPages: /pages, packages: {url: "https://g:8888", store: "s3://p", maxSize: 9Mi, namespaceSize: 99Mi, keep: 4h}}}`
 	objects := render(t, values)
 	for name, want := range map[string]string{
-		"raygate-operator":  "--history-log-limit=1Mi --history-max-age=0 --history-max-size=1Gi --history-store=s3://b?region=r --history-wait=2m",
-		"raygate-apiserver": "--history-store=s3://b?region=r --package-keep=4h --package-max-size=9Mi --package-namespace-size=99Mi --package-store=s3://p --package-url=https://g:8888",
+		"raygate-operator":  "--history-log-limit=1Mi --history-max-age=0 --history-max-size=1Gi --history-node-logs=8Mi --history-store=s3://b?region=r --history-wait=2m",
+		"raygate-apiserver": "--dashboard-pages=/pages --history-store=s3://b?region=r --package-keep=4h --package-max-size=9Mi --package-namespace-size=99Mi --package-store=s3://p --package-url=https://g:8888",
 	} {
 		args := strings.Join(find[appsv1.Deployment](t, objects, "Deployment", name).Spec.Template.Spec.Containers[0].Args, " ")
 		if !strings.Contains(args, " "+want) {

@@ -25,8 +25,8 @@ type HistoryOptions struct {
 	Store string
 	// Wait is how long a deletion waits for a record.
 	Wait time.Duration
-	// LogLimit is the largest size of a log.
-	LogLimit resource.QuantityValue
+	// LogLimit is the largest size of a log, and NodeLogs that of all logs of nodes in a record; 0 means none.
+	LogLimit, NodeLogs resource.QuantityValue
 	// MaxAge and MaxSize limit what is kept of each namespace; 0 means no limit.
 	MaxAge  time.Duration
 	MaxSize resource.QuantityValue
@@ -43,6 +43,7 @@ func (h *HistoryOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&h.Store, "history-store", h.Store, "Store for the history of ended Ray objects and the logs of their drivers: file:///FOLDER, s3://BUCKET?region=REGION or azblob://CONTAINER?storage_account=ACCOUNT. Credentials come from the environment. Needs the rights of config/components/history. Unset: no history.")
 	fs.DurationVar(&h.Wait, "history-wait", h.Wait, "How long the end of an attempt and the deletion of a RayJob wait for the history store.")
 	fs.Var(&h.LogLimit, "history-log-limit", "Largest log in the history. The middle of a larger one is cut.")
+	fs.Var(&h.NodeLogs, "history-node-logs", "Most bytes of log files of Ray's nodes, head and workers, in the history of an attempt of a RayJob, 256 KiB from the end of each; 0: none.")
 	fs.DurationVar(&h.MaxAge, "history-max-age", h.MaxAge, "How long the history of an object is kept; 0 means no limit.")
 	fs.Var(&h.MaxSize, "history-max-size", "Most bytes of history of a namespace; the oldest is deleted. 0 means no limit.")
 }
@@ -53,6 +54,9 @@ func (h *HistoryOptions) validate(refuse func(flag, format string, args ...any))
 	}
 	if h.LogLimit.Value() < 1<<10 {
 		refuse("history-log-limit", "is %s, but must be at least 1Ki", h.LogLimit.String())
+	}
+	if n := h.NodeLogs.Value(); n != 0 && n < archive.NodeLog {
+		refuse("history-node-logs", "is %s, but must be 0 or at least 256Ki", h.NodeLogs.String())
 	}
 	if h.MaxAge < 0 {
 		refuse("history-max-age", "is %s, but must not be negative", h.MaxAge)
@@ -80,6 +84,7 @@ func addHistory(ctx context.Context, mgr ctrl.Manager, o *Options) (*archive.Arc
 	a := archive.New(archive.Config{
 		Store: store, Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{},
 		Dashboards: dashboards.New(to, mgr.GetAPIReader(), clock.RealClock{}), Timeout: o.History.Wait,
+		NodeLogs: o.History.NodeLogs.Value(),
 	})
 	old := &sweeper{store, history.Retention{Age: o.History.MaxAge, Size: o.History.MaxSize.Value()}}
 	for _, r := range []manager.Runnable{a, old, podHandler(mgr, a.Pods)} {

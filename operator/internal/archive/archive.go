@@ -25,15 +25,17 @@ type Store interface {
 	Put(ctx context.Context, r *history.Record, log io.Reader) (bool, error)
 }
 
-// Config configures an Archive. All fields but the last three are required.
+// Config configures an Archive. All fields from Timeout on are optional.
 type Config struct {
 	Store Store
 	// Cache has the Pods and RayClusters, and Live the events.
 	Cache, Live client.Reader
 	Clock       clock.WithDelayedExecution
 	Dashboards  *dashboards.Dashboards
-	// Timeout limits the work on one record, of which the dashboard gets half. 0 means a minute.
+	// Timeout limits the work on one record, of which the dashboard gets half, and the logs of nodes a quarter. 0 means a minute.
 	Timeout time.Duration
+	// NodeLogs is the most bytes of logs of Ray's nodes in a record. 0 means none.
+	NodeLogs int64
 	// InFlight is the maximum number of records that are written at once. It limits the memory. 0 means 8.
 	InFlight int
 }

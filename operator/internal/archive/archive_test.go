@@ -47,7 +47,7 @@ func about(name, kind, object string, uid types.UID) *corev1.Event {
 	}
 }
 
-func newStage(t *testing.T, store func(*history.Store) archive.Store) *stage {
+func newStage(t *testing.T, store func(*history.Store) archive.Store, changes ...func(*archive.Config)) *stage {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
@@ -60,6 +60,7 @@ func newStage(t *testing.T, store func(*history.Store) archive.Store) *stage {
 		&corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "odd", UID: "head", Labels: map[string]string{rayv1.LabelCluster: "demo-bbbbb"}},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Env: []corev1.EnvVar{{Name: "PASSWORD", Value: "hunter2"}}}}},
+			Status:     corev1.PodStatus{PodIP: "10.0.0.1"},
 		},
 		about("a", "RayJob", "demo", "job"), about("b", "RayCluster", "demo-bbbbb", "cluster"), about("c", "Pod", "odd", "head"),
 		about("d", "Pod", "demo-bbbbb-gone", "gone"), about("e", "RayJob", "demo", "an earlier one"), about("f", "Pod", "other-head", "other"),
@@ -75,6 +76,9 @@ func newStage(t *testing.T, store func(*history.Store) archive.Store) *stage {
 	}
 	if store != nil {
 		config.Store = store(s.store)
+	}
+	for _, change := range changes {
+		change(&config)
 	}
 	s.Archive = archive.New(config)
 	return s

@@ -10,21 +10,28 @@ import (
 	"github.com/raygate/raygate/pkg/history"
 )
 
-// log returns the log of the driver as it is read from the dashboard; nil if there is none. It adds the details of the job and the answers
-// of the dashboard to the record. The caller must close it.
-func (a *Archive) log(ctx context.Context, s Subject, r *history.Record) io.ReadCloser {
+// log returns the log of the driver as it is read from the dashboard; nil if there is none. It adds the details of the job, the answers of
+// the dashboard and the logs of nodes to the record. The caller must close it.
+func (a *Archive) log(whole context.Context, s Subject, r *history.Record) io.ReadCloser {
 	if s.Site == nil {
 		if s.HadJob {
 			r.Lost = append(r.Lost, "the log is missing: the cluster is gone")
 		}
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.config.Timeout/2)
+	ctx, cancel := context.WithTimeout(whole, a.config.Timeout/2)
 	var job *dashboard.Job
 	err := a.config.Dashboards.Call(ctx, *s.Site, func(c dashboard.Client) (err error) {
 		job, err = c.GetJob(ctx, s.JobID)
 		return err
 	})
+	if a.config.NodeLogs > 0 && (err == nil || errors.Is(err, dashboard.ErrNotFound)) {
+		nodes := &nodeReader{Archive: a, subject: s, record: r, left: a.config.NodeLogs}
+		if job != nil {
+			nodes.job = job.JobID
+		}
+		r.Nodes = nodes.all(whole)
+	}
 	if err != nil {
 		cancel()
 		if s.HadJob || !errors.Is(err, dashboard.ErrNotFound) {

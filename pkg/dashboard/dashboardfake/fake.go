@@ -3,11 +3,13 @@
 package dashboardfake
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -125,6 +127,12 @@ func (d *Dashboard) Answer(ctx context.Context, target string, limit int64) (jso
 		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrTooLarge}
 	}
 	return json.RawMessage(text), nil
+}
+
+// NodeLog implements dashboard.Client. The text is the answer at the target "NODE/FILE", with all its lines.
+func (d *Dashboard) NodeLog(ctx context.Context, node, file string, _ int) (io.ReadCloser, error) {
+	text, err := d.Answer(ctx, node+"/"+file, math.MaxInt64)
+	return io.NopCloser(bytes.NewReader(text)), err
 }
 
 // Fail makes every call fail with this error, until it is nil.

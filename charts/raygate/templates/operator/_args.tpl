@@ -24,7 +24,7 @@
 - --use-kubernetes-proxy
 {{- end }}
 {{- $h := $v.history }}
-{{- $limits := dict "history-wait" $h.wait "history-log-limit" $h.logLimit "history-max-age" $h.maxAge "history-max-size" $h.maxSize }}
+{{- $limits := dict "history-wait" $h.wait "history-log-limit" $h.logLimit "history-node-logs" $h.nodeLogs "history-max-age" $h.maxAge "history-max-size" $h.maxSize }}
 {{- include "raygate.flags" (merge $limits (dict "history-store" (include "raygate.history.url" $h))) }}
 {{- if not $v.leaderElectionEnabled }}
 - --leader-elect=false
