@@ -24,6 +24,10 @@ type LogOptions struct {
 	Attempt int32
 	// UID of a RayJob that was deleted. Empty means the RayJob of the name, or the last one that had it.
 	UID string
+	// File is a log of a node in the history, such as raylet.out; empty means the log of the source.
+	File string
+	// Node is the node of File: the name of its Pod, its address, or its id in Ray. Empty means the head.
+	Node string
 }
 
 // JobLogs returns the log of an attempt of a RayJob in parts, which may begin and end within a line. If the stream breaks, JobLogs
@@ -31,7 +35,7 @@ type LogOptions struct {
 // JOB_NOT_STARTED.
 func (c *Client) JobLogs(ctx context.Context, namespace, name string, o LogOptions) iter.Seq2[[]byte, error] {
 	return c.logs(ctx, JobKind.service.Methods().ByName("GetJobLogs"), fields{
-		"namespace": namespace, "name": name, "source": o.Source, "attempt": o.Attempt, "uid": o.UID,
+		"namespace": namespace, "name": name, "source": o.Source, "attempt": o.Attempt, "uid": o.UID, "file": o.File, "node": o.Node,
 	}, o)
 }
 

@@ -66,6 +66,9 @@ func (p *Past) Serve(w http.ResponseWriter, r *http.Request, k history.Key, path
 	if path == logsPath+"/file" && s.HasLog && (query.Get("filename") == s.driverLog() || query.Get("submission_id") == s.JobID) {
 		return s.sendLog(w, r)
 	}
+	if l, ok := s.nodeLog(query); ok && path == logsPath+"/file" {
+		return s.sendNodeLog(w, r, l)
+	}
 	found := s.answer(path, query)
 	if found.Body == nil {
 		return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf(
@@ -92,6 +95,18 @@ func (s *Session) sendLog(w http.ResponseWriter, r *http.Request) error {
 		_, _ = fmt.Fprintf(w, "[raygate: the first %d bytes of the log are left out here]\n", offset)
 	}
 	_, _ = io.CopyN(w, in, maxPastLog)
+	return nil
+}
+
+// sendNodeLog sends a log of a node.
+func (s *Session) sendNodeLog(w http.ResponseWriter, r *http.Request, l history.NodeLog) error {
+	in, err := s.NodeLog(r.Context(), l)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.Copy(w, in)
 	return nil
 }
 

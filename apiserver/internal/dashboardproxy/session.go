@@ -22,6 +22,9 @@ type Session struct {
 	Answers history.Answers
 	// Log reads the log of the driver from an offset on. The caller must close it.
 	Log func(ctx context.Context, offset int64) (io.ReadCloser, error)
+	// NodeLogs are the logs of nodes that were kept, and NodeLog reads one of them. The caller must close it.
+	NodeLogs []history.NodeLog
+	NodeLog  func(ctx context.Context, l history.NodeLog) (io.ReadCloser, error)
 }
 
 const (
@@ -221,7 +224,7 @@ func matches(row json.RawMessage, query url.Values) bool {
 // driverLog is the name that Ray gives the log of the driver.
 func (s *Session) driverLog() string { return "job-driver-" + s.JobID + ".log" }
 
-// logs lists the log of the driver as one of the node that ran it.
+// logs lists the logs of a node, and that of the driver on the node that ran it.
 func (s *Session) logs(query url.Values) history.Answer {
 	var job struct {
 		Node string `json:"driver_node_id"`
@@ -231,12 +234,33 @@ func (s *Session) logs(query url.Values) history.Answer {
 	}
 	_ = json.Unmarshal(s.answer(jobsPath+s.JobID, nil).Body, &job) // a job without a node has no log
 	found := map[string][]string{}
-	if id, ip := query.Get("node_id"), query.Get("node_ip"); s.HasLog && (id != "" && id == job.Node || ip != "" && ip == job.Info.IP) {
+	if s.HasLog && isNode(query, job.Node, job.Info.IP) {
 		found["driver"] = []string{s.driverLog()}
+	}
+	for _, l := range s.NodeLogs {
+		if isNode(query, l.Node, l.IP) {
+			found[l.Component] = append(found[l.Component], l.File)
+		}
 	}
 	text, err := json.Marshal(map[string]any{"result": true, "msg": "", "data": map[string]any{"result": found}})
 	if err != nil {
 		return history.Answer{Missing: err.Error()}
 	}
 	return history.Answer{Body: text}
+}
+
+// isNode reports whether a query names a node.
+func isNode(query url.Values, id, ip string) bool {
+	wantID, wantIP := query.Get("node_id"), query.Get("node_ip")
+	return wantID != "" && wantID == id || wantIP != "" && wantIP == ip
+}
+
+// nodeLog returns the log of a node that a query names.
+func (s *Session) nodeLog(query url.Values) (history.NodeLog, bool) {
+	for _, l := range s.NodeLogs {
+		if l.File == query.Get("filename") && isNode(query, l.Node, l.IP) {
+			return l, true
+		}
+	}
+	return history.NodeLog{}, false
 }

@@ -16,7 +16,8 @@ func TestAnswers(t *testing.T) {
 	}
 	const one, two = `{"job_id":"01","state":"FAILED"}`, `{"job_id":"02","state":"FINISHED"}`
 	s := &Session{
-		Summary: history.Summary{JobID: "a", HasLog: true},
+		Summary:  history.Summary{JobID: "a", HasLog: true},
+		NodeLogs: []history.NodeLog{{Node: "n1", File: "raylet.out", Component: "raylet"}, {Node: "n1", File: "raylet.err", Component: "raylet"}},
 		Answers: history.Answers{
 			"api/jobs/":             {Body: []byte(`[{"submission_id":"a","job_id":"01","driver_node_id":"n1","driver_info":{"node_ip_address":"10.0.0.1"}},{"job_id":"02"}]`)},
 			"nodes?view=summary":    {Body: []byte(`{"data":{"summary":[{"raylet":{"nodeId":"n1"}},{"raylet":{"nodeId":"n2"}}]}}`)},
@@ -53,7 +54,7 @@ func TestAnswers(t *testing.T) {
 		"api/v0/tasks/summarize?filter_values=02&filter_keys=job_id&filter_predicates=%3D": {},
 		"api/v0/placement_groups?limit=1":                                                  {missing: "json"},
 		"api/serve/applications/":                                                          {missing: "501"},
-		"api/v0/logs?node_id=n1":                                                           {body: logs(`"driver":["job-driver-a.log"]`)},
+		"api/v0/logs?node_id=n1":                                                           {body: logs(`"driver":["job-driver-a.log"],"raylet":["raylet.out","raylet.err"]`)},
 		"api/v0/logs?node_ip=10.0.0.1":                                                     {body: logs(`"driver":["job-driver-a.log"]`)},
 		"api/v0/logs?node_id=n2":                                                           {body: logs("")},
 		"api/v0/logs":                                                                      {body: logs("")},

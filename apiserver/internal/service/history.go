@@ -41,8 +41,8 @@ type historyServer struct {
 
 var _ raygatev2.HistoryServiceServer = (*historyServer)(nil)
 
-// summaryRoom is the approximate memory of a record on a page.
-const summaryRoom = 4 << 10
+// summaryRoom is the approximate memory of a record on a page, and nodeLogRoom that of what is said about a log of a node.
+const summaryRoom, nodeLogRoom = 4 << 10, 1 << 10
 
 // ListHistory implements raygatev2.HistoryServiceServer.
 func (s *historyServer) ListHistory(ctx context.Context, req *raygatev2.ListHistoryRequest) (*raygatev2.ListHistoryResponse, error) {
@@ -196,6 +196,7 @@ func (s *historyServer) restrict(ctx context.Context, kind *resource.Resource, r
 		drop   func()
 	}{
 		{"ray_job", r.RayJob != nil, authz.Access{Verb: "get", Resource: "services", Subresource: "proxy", Name: headServiceOf(r)}, func() { r.RayJob = nil }},
+		{"node_logs", r.NodeLogs != nil, authz.Access{Verb: "get", Resource: "services", Subresource: "proxy", Name: headServiceOf(r)}, func() { r.NodeLogs = nil }},
 		{"events", r.Events != nil, authz.Access{Verb: "list", Resource: "events"}, func() { r.Events = nil }},
 		{"pods", r.Pods != nil, authz.Access{Verb: "list", Resource: "pods"}, func() { r.Pods = nil }},
 		{"ray_cluster", r.RayCluster != nil, authz.Access{Verb: "get", Group: rayv1.GroupVersion.Group, Resource: "rayclusters", Name: r.Cluster}, func() { r.RayCluster = nil }},
@@ -223,7 +224,7 @@ func sizeOfRecord(r *history.Record) int64 {
 	for _, part := range slices.Concat([]json.RawMessage{r.Object, r.RayCluster, r.RayJob}, r.Events, r.Pods) {
 		size += sizeOfMessage(part)
 	}
-	return size
+	return size + int64(len(r.NodeLogs))*nodeLogRoom
 }
 
 func recordFrom(r *history.Summary) *raygatev2.HistoryRecord {
@@ -243,6 +244,9 @@ func wholeRecordFrom(r *history.Record) (*raygatev2.GetHistoryResponse, error) {
 			return nil, fmt.Errorf("reading an event of a record: %w", err)
 		}
 		resp.Events = append(resp.Events, resource.EventFromKube(&e))
+	}
+	for _, l := range r.NodeLogs {
+		resp.NodeLogs = append(resp.NodeLogs, &raygatev2.NodeLog{Node: l.Node, Ip: l.IP, Pod: l.Pod, Head: l.Head, File: l.File, Bytes: l.Bytes})
 	}
 	document := func(text json.RawMessage) (*structpb.Struct, error) {
 		if len(text) == 0 {

@@ -32,6 +32,7 @@ func (w *world) remember(t *testing.T, kind, namespace, name string, minutes int
 		Events:     []json.RawMessage{json.RawMessage(`{"reason":"Created","message":"m","involvedObject":{"kind":"RayJob"}}`)},
 		Pods:       []json.RawMessage{json.RawMessage(`{"kind":"Pod"}`)},
 		RayJob:     json.RawMessage(`{"entrypoint":"python x.py"}`),
+		Nodes:      nodeLogs(name),
 	}
 	if kind == "RayJob" {
 		r.Attempt = 1
@@ -132,14 +133,14 @@ func TestGetHistory(t *testing.T) {
 		t.Errorf("record %v", r)
 	}
 	if !resp.GetObject().GetFields()["spec"].GetStructValue().GetFields()["suspend"].GetBoolValue() || resp.GetRayCluster() == nil ||
-		len(resp.GetPods()) != 1 || resp.GetEvents()[0].GetReason() != "Created" || resp.GetRayJob().GetFields()["entrypoint"].GetStringValue() != "python x.py" {
+		len(resp.GetPods()) != 1 || resp.GetEvents()[0].GetReason() != "Created" || resp.GetRayJob().GetFields()["entrypoint"].GetStringValue() != "python x.py" || len(resp.GetNodeLogs()) != 3 || !resp.GetNodeLogs()[0].GetHead() || resp.GetNodeLogs()[2].GetPod() != "worker" {
 		t.Errorf("parts of the record: %v", resp)
 	}
 	for right, lacks := range map[string]func(*raygatev2.GetHistoryResponse) bool{
 		"list pods":          func(r *raygatev2.GetHistoryResponse) bool { return r.Pods == nil },
 		"list events":        func(r *raygatev2.GetHistoryResponse) bool { return r.Events == nil },
 		"get rayclusters":    func(r *raygatev2.GetHistoryResponse) bool { return r.RayCluster == nil },
-		"get services/proxy": func(r *raygatev2.GetHistoryResponse) bool { return r.RayJob == nil },
+		"get services/proxy": func(r *raygatev2.GetHistoryResponse) bool { return r.RayJob == nil && r.NodeLogs == nil },
 	} {
 		w.change(func() { w.denied = map[string]bool{right: true} })
 		if resp, err := w.history.GetHistory(t.Context(), req); err != nil || !lacks(resp) || resp.GetObject() == nil {

@@ -141,7 +141,7 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	if err != nil {
 		return err
 	}
-	source, err := s.sourceOf(req.GetSource(), k)
+	source, err := s.sourceOf(req, k)
 	if err != nil {
 		return err
 	}
@@ -155,6 +155,12 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	out := &logSender{send: func(data []byte, next int64) error {
 		return stream.Send(&raygatev2.GetJobLogsResponse{Data: data, NextOffset: next})
 	}}
+	if req.GetFile() != "" {
+		if item != nil {
+			k.UID = cmp.Or(k.UID, string(item.UID))
+		}
+		return s.nodeLog(ctx, k, req, q, out)
+	}
 	if item == nil || k.UID != "" && k.UID != string(item.UID) {
 		return s.recordedLog(ctx, k, q, out, nil)
 	}
@@ -164,6 +170,21 @@ func (s *jobServer) GetJobLogs(req *raygatev2.GetJobLogsRequest, stream grpc.Ser
 	}
 	k.UID = string(item.UID)
 	return s.recordedLog(ctx, k, q, out, &a)
+}
+
+// checkNodeLog checks what a request says about a log of a node.
+func checkNodeLog(req *raygatev2.GetJobLogsRequest) error {
+	switch {
+	case req.GetFile() == "" && req.GetNode() == "":
+		return nil
+	case req.GetFile() == "":
+		return rpcstatus.BadField("file", "is empty: name a log of the node, such as raylet.out, or leave out node for the log of the driver")
+	case req.GetSource() != "":
+		return rpcstatus.BadField("source", "has no meaning for a log of a node: leave it out")
+	case req.GetFollow():
+		return rpcstatus.BadField("follow", "has no meaning for a log of a node, which is from the history: leave it out")
+	}
+	return nil
 }
 
 // findForLogs returns the RayJob; nil if it does not exist, but may have a record.
@@ -181,8 +202,11 @@ func (a attempt) is(number int) bool {
 }
 
 // sourceOf returns what sends the log of a source.
-func (s *jobServer) sourceOf(name string, k history.Key) (func(context.Context, attempt, logQuery, *logSender) error, error) {
-	switch name {
+func (s *jobServer) sourceOf(req *raygatev2.GetJobLogsRequest, k history.Key) (func(context.Context, attempt, logQuery, *logSender) error, error) {
+	if err := checkNodeLog(req); err != nil {
+		return nil, err
+	}
+	switch req.GetSource() {
 	case "", "driver":
 		return s.driverLog, nil
 	case "submitter":
@@ -191,7 +215,7 @@ func (s *jobServer) sourceOf(name string, k history.Key) (func(context.Context, 
 		}
 		return s.submitterLog, nil
 	}
-	return nil, rpcstatus.BadField("source", "%q is not known: use driver or submitter", rpcstatus.Quoted(name))
+	return nil, rpcstatus.BadField("source", "%q is not known: use driver or submitter", rpcstatus.Quoted(req.GetSource()))
 }
 
 // driverLog sends the output of the entrypoint: that of the cluster, or that of the history if the cluster is gone.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/pkg/history"
+	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // History is the part of history.Store that reads.
@@ -30,6 +32,8 @@ type History interface {
 	Sums(ctx context.Context, namespace, month string, by history.Grouping) ([]history.Sum, error)
 	// Log returns the log of a record from an offset on.
 	Log(ctx context.Context, k history.Key, offset int64) (io.ReadCloser, error)
+	// NodeLog returns a log of a node in a record from an offset on.
+	NodeLog(ctx context.Context, k history.Key, l history.NodeLog, offset int64) (io.ReadCloser, error)
 	// Answers returns the answers of the dashboard in a record.
 	Answers(ctx context.Context, k history.Key) (history.Answers, error)
 }
@@ -161,8 +165,13 @@ func (s *jobServer) sendPast(ctx context.Context, r *history.Record, q logQuery,
 	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r), "get"); err != nil {
 		return err
 	}
+	return sendKept(ctx, r.LogBytes, q, out, func(offset int64) (io.ReadCloser, error) { return s.past.store.Log(ctx, r.Key, offset) })
+}
+
+// sendKept sends a log of size bytes, which open opens at an offset.
+func sendKept(ctx context.Context, size int64, q logQuery, out *logSender, open func(offset int64) (io.ReadCloser, error)) error {
 	copyFrom := func(offset int64, to io.Writer) error {
-		in, err := s.past.store.Log(ctx, r.Key, offset)
+		in, err := open(offset)
 		if err != nil {
 			return away(ctx, err)
 		}
@@ -177,11 +186,51 @@ func (s *jobServer) sendPast(ctx context.Context, r *history.Record, q logQuery,
 		}
 		out.lines = counted.lines() - int(*q.tail)
 	}
-	if q.offset >= r.LogBytes {
+	if q.offset >= size {
 		return nil
 	}
 	out.next = q.offset
 	return copyFrom(q.offset, out)
+}
+
+// nodeLog sends a log of a node in the history. The caller needs the same right as for the log of the driver.
+func (s *jobServer) nodeLog(ctx context.Context, k history.Key, req *raygatev2.GetJobLogsRequest, q logQuery, out *logSender) error {
+	r, err := s.past.find(ctx, k, 0)
+	if err != nil {
+		return err
+	}
+	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r), "get"); err != nil {
+		return err
+	}
+	l, err := nodeLogOf(r, req.GetNode(), req.GetFile())
+	if err != nil {
+		return err
+	}
+	return sendKept(ctx, l.Bytes, q, out, func(offset int64) (io.ReadCloser, error) { return s.past.store.NodeLog(ctx, r.Key, l, offset) })
+}
+
+// nodeLogOf returns a log of a node in a record. The error names those that are there.
+func nodeLogOf(r *history.Record, node, file string) (l history.NodeLog, err error) {
+	var nodes, files []string
+	for _, l := range r.NodeLogs {
+		nodes = append(nodes, l.Name())
+		if !l.Is(node) {
+			continue
+		}
+		if l.File == file {
+			return l, nil
+		}
+		files = append(files, l.File)
+	}
+	what, there := "logs of nodes", "it has none"
+	switch {
+	case files != nil:
+		what, there = fmt.Sprintf("log %s of this node", rpcstatus.Quoted(file)), "it has "+strings.Join(files, ", ")
+	case nodes != nil:
+		what, there = fmt.Sprintf("logs of node %s", rpcstatus.Quoted(cmp.Or(node, "head"))), "it has those of "+strings.Join(slices.Compact(nodes), ", ")
+	}
+	message := fmt.Sprintf("the history of attempt %d of RayJob %s has no %s: %s", r.Attempt, r.Name, what, strings.Join(append([]string{there}, r.Lost...), "; "))
+	return l, &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: message}
 }
 
 // headServiceOf is the name of the head Service that the cluster had; empty if it is unknown, which means any name.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,70 @@ func TestLogOfAttempts(t *testing.T) {
 		for _, q := range []query{{Attempt: 1}, {UID: "older"}} {
 			_, _, err := byGRPC(t, w, q)
 			wantCode(t, "without "+right, err, codes.PermissionDenied)
+		}
+	}
+}
+
+// TestNodeLogs shows which log of a node a request chooses, and for whom.
+func TestNodeLogs(t *testing.T) {
+	w := newWorld(t)
+	w.job(running, rayv1.JobStatusRunning, func(j *rayv1.RayJob) { j.Status.Failed = new(int32(1)) })
+	for attempt := 1; attempt <= 2; attempt++ {
+		r := &history.Record{Summary: history.Summary{Key: history.Key{
+			Kind: "RayJob", Namespace: "default", Name: "train", UID: []string{"older", "u"}[attempt-1], Created: time.Unix(int64(attempt), 0), Attempt: 1,
+		}, Lost: []string{"n2 is missing"}}}
+		r.Nodes = nodeLogs(r.UID)
+		if _, err := w.past.Put(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		q    query
+		want string
+		code codes.Code
+		says []string
+	}{
+		{q: query{File: "raylet.out"}, want: "u: raylet.out\nof n0"},
+		{q: query{File: "raylet.out", Attempt: 1}, want: "u: raylet.out\nof n0"},
+		{q: query{File: "raylet.out", UID: "older"}, want: "older: raylet.out\nof n0"},
+		{q: query{File: "raylet.out", Node: "worker"}, want: "u: raylet.out\nof n1"},
+		{q: query{File: "raylet.out", Node: "10.0.0.2"}, want: "u: raylet.out\nof n1"},
+		{q: query{File: "gcs_server.out", Node: "n0", Offset: 3}, want: "gcs_server.out\nof n0"},
+		{q: query{File: "gcs_server.out", TailLines: new(int32(1))}, want: "of n0"},
+		{q: query{File: "gcs_server.out", Offset: 1 << 40}},
+		{q: query{File: "gcs_server.out", Node: "n1"}, code: codes.NotFound, says: []string{"log gcs_server.out of this node", "raylet.out"}},
+		{q: query{File: "raylet.out", Node: "n2"}, code: codes.NotFound, says: []string{"logs of node n2", "n0, worker", "n2 is missing"}},
+		{q: query{File: "raylet.out", Attempt: 2}, code: codes.NotFound, says: []string{"it has 1"}},
+		{q: query{Node: "n1"}, code: codes.InvalidArgument, says: []string{"file"}},
+		{q: query{File: "raylet.out", Source: "driver"}, code: codes.InvalidArgument, says: []string{"source"}},
+		{q: query{File: "raylet.out", Follow: true}, code: codes.InvalidArgument, says: []string{"follow"}},
+	} {
+		for transport, read := range transports {
+			got, _, err := read(t, w, tc.q)
+			what := fmt.Sprintf("%+v by %s", tc.q, transport)
+			wantCode(t, what, err, tc.code, tc.says...)
+			if got != tc.want {
+				t.Errorf("%s: %q, want %q", what, got, tc.want)
+			}
+		}
+	}
+	for _, right := range []string{"get rayjobs", "get services/proxy"} {
+		w.change(func() { w.denied = map[string]bool{right: true} })
+		_, _, err := byGRPC(t, w, query{File: "raylet.out"})
+		wantCode(t, "without "+right, err, codes.PermissionDenied)
+	}
+}
+
+// nodeLogs yields logs of a head and of a worker, with texts that begin with prefix.
+func nodeLogs(prefix string) iter.Seq2[history.NodeLog, []byte] {
+	return func(yield func(history.NodeLog, []byte) bool) {
+		for _, l := range []history.NodeLog{
+			{Node: "n0", IP: "10.0.0.1", Head: true, File: "raylet.out", Component: "raylet"}, {Node: "n0", IP: "10.0.0.1", Head: true, File: "gcs_server.out", Component: "gcs_server"},
+			{Node: "n1", IP: "10.0.0.2", Pod: "worker", File: "raylet.out", Component: "raylet"},
+		} {
+			if !yield(l, fmt.Appendf(nil, "%s: %s\nof %s", prefix, l.File, l.Node)) {
+				return
+			}
 		}
 	}
 }

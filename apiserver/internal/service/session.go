@@ -90,6 +90,11 @@ func (s *sessions) read(ctx context.Context, k history.Key) (*knownSession, erro
 		in, err := s.store.Log(ctx, r.Key, offset)
 		return in, away(ctx, err)
 	}
+	found.NodeLogs = r.NodeLogs
+	found.NodeLog = func(ctx context.Context, l history.NodeLog) (io.ReadCloser, error) {
+		in, err := s.store.NodeLog(ctx, r.Key, l, 0)
+		return in, away(ctx, err)
+	}
 	if exact {
 		s.known.Add(k, found, sessionLife)
 	}

@@ -20,6 +20,7 @@ func (w *world) recordSession(t *testing.T, uid string, attempt int) {
 			Ended: time.Unix(60, 0).UTC(), JobID: "train-1",
 		},
 		Answers: history.Answers{"timezone": {Body: json.RawMessage(`{"of":"` + uid + `","attempt":` + string(rune('0'+attempt)) + `}`)}, "api/jobs/": {Missing: "it was too large"}},
+		Nodes:   nodeLogs(uid),
 	}
 	if _, err := w.past.Put(t.Context(), r, strings.NewReader("log of "+uid)); err != nil {
 		t.Fatal(err)
@@ -48,6 +49,8 @@ func TestPastDashboard(t *testing.T) {
 		below + "events":                                           {code: 404, body: "it does not keep it"},
 		below + "api/v0/logs/file?filename=job-driver-train-1.log": {code: 200, body: "log of u"},
 		below + "api/v0/logs/file?filename=raylet.out":             {code: 404},
+		below + "api/v0/logs/file?filename=raylet.out&node_id=n1":  {code: 200, body: "u: raylet.out\nof n1"},
+		below + "api/v0/logs?node_ip=10.0.0.2":                     {code: 200, body: `{"raylet":["raylet.out"]}`},
 		"history/RayJob/other/dashboard/timezone":                  {code: 404},
 		"history/Pod/train/dashboard/timezone":                     {code: 400, body: "has no history"},
 		"history/RayJob/Train/dashboard/timezone":                  {code: 400, body: "the path does not name"},

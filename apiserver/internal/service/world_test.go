@@ -331,6 +331,8 @@ type query struct {
 	Offset    int64
 	Attempt   int32
 	UID       string
+	File      string
+	Node      string
 }
 
 // readLog reads a whole log, by gRPC or REST; next is the last offset, which only gRPC returns.
@@ -339,7 +341,7 @@ type readLog func(t *testing.T, w *world, q query) (text string, next int64, err
 func byGRPC(t *testing.T, w *world, q query) (text string, next int64, err error) {
 	stream, err := w.jobs.GetJobLogs(t.Context(), &raygatev2.GetJobLogsRequest{
 		Namespace: "default", Name: "train", Source: q.Source, Follow: q.Follow, TailLines: q.TailLines, Offset: q.Offset,
-		Attempt: q.Attempt, Uid: q.UID,
+		Attempt: q.Attempt, Uid: q.UID, File: q.File, Node: q.Node,
 	})
 	var all strings.Builder
 	for err == nil {
@@ -356,7 +358,10 @@ func byGRPC(t *testing.T, w *world, q query) (text string, next int64, err error
 }
 
 func byREST(t *testing.T, w *world, q query) (text string, next int64, err error) {
-	query := url.Values{"follow": {fmt.Sprint(q.Follow)}, "source": {q.Source}, "offset": {fmt.Sprint(q.Offset)}, "attempt": {fmt.Sprint(q.Attempt)}, "uid": {q.UID}}
+	query := url.Values{
+		"follow": {fmt.Sprint(q.Follow)}, "source": {q.Source}, "offset": {fmt.Sprint(q.Offset)}, "attempt": {fmt.Sprint(q.Attempt)}, "uid": {q.UID},
+		"file": {q.File}, "node": {q.Node},
+	}
 	if q.TailLines != nil {
 		query.Set("tailLines", fmt.Sprint(*q.TailLines))
 	}

@@ -91,3 +91,17 @@ func TestRerunFromHistory(t *testing.T) {
 		t.Errorf("%v, %+v", err, job)
 	}
 }
+
+func TestLogOfNodeFlags(t *testing.T) {
+	for refused, c := range map[string]logsCommand{
+		"":                    {source: "driver", tail: -1, file: "raylet.out", node: "n", attempt: 1},
+		"--node needs --file": {source: "driver", tail: -1, node: "n"},
+		"leave out --follow":  {source: "driver", tail: -1, file: "raylet.out", follow: true},
+		"--cluster and":       {source: "driver", tail: -1, file: "raylet.out", cluster: "demo"},
+		"and --source":        {source: "submitter", tail: -1, file: "raylet.out"},
+	} {
+		if err := c.check(); (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
+			t.Errorf("%+v: %v, want %q", c, err, refused)
+		}
+	}
+}

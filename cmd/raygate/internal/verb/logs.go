@@ -22,6 +22,7 @@ type logsCommand struct {
 	source, cluster string
 	attempt         int32
 	uid             string
+	node, file      string
 }
 
 func newLogs(flags *connect.Flags) *cobra.Command {
@@ -37,10 +38,15 @@ attempts until the job has ended. It reconnects after errors, and continues at t
 place.
 
 If the gateway has a history store, the log can be read after the cluster or the RayJob
-was deleted, also that of an earlier attempt. "raygate history" lists the attempts.`,
+was deleted, also that of an earlier attempt. "raygate history" lists the attempts.
+
+If the operator keeps logs of nodes, --file prints one of them after the attempt:
+raylet.out of the head or, with --node, of another Pod. "raygate history rayjob/JOB
+-o yaml" lists them under nodeLogs.`,
 		Example: `  raygate logs -f train
   raygate logs train --attempt 1
   raygate logs train --tail 100
+  raygate logs train --file raylet.out --node train-7k2p5-workers-worker-x4f6z
   raygate logs train --source submitter
   raygate logs -f --cluster demo raysubmit_4f3a`,
 		Args: cobra.ExactArgs(1),
@@ -53,6 +59,8 @@ was deleted, also that of an earlier attempt. "raygate history" lists the attemp
 	f.StringVar(&c.cluster, "cluster", "", "cluster of a submitted job; without it the job is a RayJob")
 	f.Int32Var(&c.attempt, "attempt", 0, "attempt of a RayJob, from 1 (default the last one)")
 	f.StringVar(&c.uid, "uid", "", "UID of a RayJob that was deleted (default the last one of the name)")
+	f.StringVar(&c.file, "file", "", "log of a node of an attempt that has ended, in place of that of the job, such as raylet.out")
+	f.StringVar(&c.node, "node", "", "node of the file: name of the Pod, address, or id in Ray (default the head)")
 	cmd.ValidArgsFunction = completeOne(flags, raygate.JobKind)
 	return cmd
 }
@@ -61,7 +69,10 @@ func (c *logsCommand) run(ctx context.Context, s *session, args []string) error 
 	if err := c.check(); err != nil {
 		return err
 	}
-	o := raygate.LogOptions{Follow: c.follow, Source: c.source, Attempt: c.attempt, UID: c.uid}
+	o := raygate.LogOptions{Follow: c.follow, Source: c.source, Attempt: c.attempt, UID: c.uid, File: c.file, Node: c.node}
+	if c.file != "" {
+		o.Source = ""
+	}
 	if c.tail >= 0 {
 		o.Tail = &c.tail
 	}
@@ -97,6 +108,17 @@ func (c *logsCommand) check() error {
 		return errors.New("--tail must not be negative")
 	case c.cluster != "" && c.source != "driver":
 		return errors.New("what is submitted to a running cluster has no submitter: --source and --cluster exclude each other")
+	}
+	return c.checkFile()
+}
+
+// checkFile refuses flags that have no meaning for the log of a node.
+func (c *logsCommand) checkFile() error {
+	switch {
+	case c.node != "" && c.file == "":
+		return errors.New("--node needs --file, such as raylet.out")
+	case c.file != "" && (c.follow || c.cluster != "" || c.source != "driver"):
+		return errors.New("--file is a log of an attempt that has ended: leave out --follow, --cluster and --source")
 	}
 	return nil
 }

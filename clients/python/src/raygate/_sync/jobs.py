@@ -57,10 +57,13 @@ class Jobs(Resources[job_pb2.RayJob]):
         source: str = "",
         attempt: int = 0,
         uid: str = "",
+        file: str = "",
+        node: str = "",
     ) -> Iterator[str]:
         """Return the log of an attempt in parts: of the last one when it is 0. source is driver, also when empty, or submitter. Earlier attempts, and those
-        of a deleted RayJob, which uid selects, need a history store. Raises NotReadyError before there is a log."""
-        about = {"namespace": self._namespace(namespace), "name": name, "source": source, "attempt": attempt, "uid": uid}
+        of a deleted RayJob, which uid selects, need a history store. file selects a log of a node in the history, such as raylet.out: of the head unless
+        node names a Pod. Raises NotReadyError before there is a log."""
+        about = {"namespace": self._namespace(namespace), "name": name, "source": source, "attempt": attempt, "uid": uid, "file": file, "node": node}
         return log(self._caller, JOB.method("Get", suffix="Logs"), about, follow, tail_lines)
 
     def run(

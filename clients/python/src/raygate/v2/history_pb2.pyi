@@ -47,6 +47,22 @@ class HistoryRecord(_message.Message):
     lost: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, kind: _Optional[str] = ..., namespace: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ..., attempt: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., result: _Optional[str] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., job_id: _Optional[str] = ..., cluster: _Optional[str] = ..., queue: _Optional[str] = ..., has_log: bool = ..., log_bytes: _Optional[int] = ..., lost: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class NodeLog(_message.Message):
+    __slots__ = ("node", "ip", "pod", "head", "file", "bytes")
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    IP_FIELD_NUMBER: _ClassVar[int]
+    POD_FIELD_NUMBER: _ClassVar[int]
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    node: str
+    ip: str
+    pod: str
+    head: bool
+    file: str
+    bytes: int
+    def __init__(self, node: _Optional[str] = ..., ip: _Optional[str] = ..., pod: _Optional[str] = ..., head: bool = ..., file: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+
 class Usage(_message.Message):
     __slots__ = ("queue", "owner", "clusters", "cpu_seconds", "gpu_seconds", "tpu_seconds", "memory_gib_seconds")
     QUEUE_FIELD_NUMBER: _ClassVar[int]

@@ -57,20 +57,22 @@ class GetHistoryRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., kind: _Optional[str] = ..., name: _Optional[str] = ..., attempt: _Optional[int] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class GetHistoryResponse(_message.Message):
-    __slots__ = ("record", "object", "ray_cluster", "events", "pods", "ray_job")
+    __slots__ = ("record", "object", "ray_cluster", "events", "pods", "ray_job", "node_logs")
     RECORD_FIELD_NUMBER: _ClassVar[int]
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     RAY_CLUSTER_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     PODS_FIELD_NUMBER: _ClassVar[int]
     RAY_JOB_FIELD_NUMBER: _ClassVar[int]
+    NODE_LOGS_FIELD_NUMBER: _ClassVar[int]
     record: _history_pb2.HistoryRecord
     object: _struct_pb2.Struct
     ray_cluster: _struct_pb2.Struct
     events: _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]
     pods: _containers.RepeatedCompositeFieldContainer[_struct_pb2.Struct]
     ray_job: _struct_pb2.Struct
-    def __init__(self, record: _Optional[_Union[_history_pb2.HistoryRecord, _Mapping]] = ..., object: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., ray_cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[_struct_pb2.Struct, _Mapping]]] = ..., ray_job: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    node_logs: _containers.RepeatedCompositeFieldContainer[_history_pb2.NodeLog]
+    def __init__(self, record: _Optional[_Union[_history_pb2.HistoryRecord, _Mapping]] = ..., object: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., ray_cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., events: _Optional[_Iterable[_Union[_event_pb2.Event, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[_struct_pb2.Struct, _Mapping]]] = ..., ray_job: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., node_logs: _Optional[_Iterable[_Union[_history_pb2.NodeLog, _Mapping]]] = ...) -> None: ...
 
 class GetUsageRequest(_message.Message):
     __slots__ = ("namespace", "month", "group_by")

@@ -260,7 +260,7 @@ class DiagnoseJobResponse(_message.Message):
     def __init__(self, ready: bool = ..., findings: _Optional[_Iterable[_Union[_diagnosis_pb2.Finding, _Mapping]]] = ...) -> None: ...
 
 class GetJobLogsRequest(_message.Message):
-    __slots__ = ("namespace", "name", "source", "follow", "tail_lines", "offset", "attempt", "uid")
+    __slots__ = ("namespace", "name", "source", "follow", "tail_lines", "offset", "attempt", "uid", "file", "node")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
@@ -269,6 +269,8 @@ class GetJobLogsRequest(_message.Message):
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     UID_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     name: str
     source: str
@@ -277,7 +279,9 @@ class GetJobLogsRequest(_message.Message):
     offset: int
     attempt: int
     uid: str
-    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., source: _Optional[str] = ..., follow: bool = ..., tail_lines: _Optional[int] = ..., offset: _Optional[int] = ..., attempt: _Optional[int] = ..., uid: _Optional[str] = ...) -> None: ...
+    file: str
+    node: str
+    def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., source: _Optional[str] = ..., follow: bool = ..., tail_lines: _Optional[int] = ..., offset: _Optional[int] = ..., attempt: _Optional[int] = ..., uid: _Optional[str] = ..., file: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
 class GetJobLogsResponse(_message.Message):
     __slots__ = ("data", "next_offset")

@@ -212,6 +212,97 @@ func (x *HistoryRecord) GetLost() []string {
 	return nil
 }
 
+// NodeLog is the end of a log file of a node of Ray, which GetJobLogs returns.
+type NodeLog struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// node is the id that Ray gave the node.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// ip is the address of the node.
+	Ip string `protobuf:"bytes,2,opt,name=ip,proto3" json:"ip,omitempty"`
+	// pod is the name of the Pod; empty if it is unknown.
+	Pod string `protobuf:"bytes,3,opt,name=pod,proto3" json:"pod,omitempty"`
+	// head says that the node is the head.
+	Head bool `protobuf:"varint,4,opt,name=head,proto3" json:"head,omitempty"`
+	// file is the name of the file, such as `raylet.out`.
+	File string `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
+	// bytes is the size of what is kept.
+	Bytes         int64 `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeLog) Reset() {
+	*x = NodeLog{}
+	mi := &file_raygate_v2_history_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeLog) ProtoMessage() {}
+
+func (x *NodeLog) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_history_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeLog.ProtoReflect.Descriptor instead.
+func (*NodeLog) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_history_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodeLog) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NodeLog) GetIp() string {
+	if x != nil {
+		return x.Ip
+	}
+	return ""
+}
+
+func (x *NodeLog) GetPod() string {
+	if x != nil {
+		return x.Pod
+	}
+	return ""
+}
+
+func (x *NodeLog) GetHead() bool {
+	if x != nil {
+		return x.Head
+	}
+	return false
+}
+
+func (x *NodeLog) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *NodeLog) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
 // Usage is what the Pods of RayClusters requested, times the seconds for which they ran.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -235,7 +326,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_raygate_v2_history_proto_msgTypes[1]
+	mi := &file_raygate_v2_history_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -247,7 +338,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_history_proto_msgTypes[1]
+	mi := &file_raygate_v2_history_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -260,7 +351,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_history_proto_rawDescGZIP(), []int{1}
+	return file_raygate_v2_history_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Usage) GetQueue() string {
@@ -338,7 +429,14 @@ const file_raygate_v2_history_proto_rawDesc = "" +
 	"\x05queue\x18\x0e \x01(\tR\x05queue\x12\x17\n" +
 	"\ahas_log\x18\x0f \x01(\bR\x06hasLog\x12\x1b\n" +
 	"\tlog_bytes\x18\x10 \x01(\x03R\blogBytes\x12\x12\n" +
-	"\x04lost\x18\x11 \x03(\tR\x04lost\"\xe0\x01\n" +
+	"\x04lost\x18\x11 \x03(\tR\x04lost\"}\n" +
+	"\aNodeLog\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x0e\n" +
+	"\x02ip\x18\x02 \x01(\tR\x02ip\x12\x10\n" +
+	"\x03pod\x18\x03 \x01(\tR\x03pod\x12\x12\n" +
+	"\x04head\x18\x04 \x01(\bR\x04head\x12\x12\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\x12\x14\n" +
+	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\"\xe0\x01\n" +
 	"\x05Usage\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x1a\n" +
@@ -363,16 +461,17 @@ func file_raygate_v2_history_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_history_proto_rawDescData
 }
 
-var file_raygate_v2_history_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_raygate_v2_history_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_raygate_v2_history_proto_goTypes = []any{
 	(*HistoryRecord)(nil),         // 0: raygate.v2.HistoryRecord
-	(*Usage)(nil),                 // 1: raygate.v2.Usage
-	(*timestamppb.Timestamp)(nil), // 2: google.protobuf.Timestamp
+	(*NodeLog)(nil),               // 1: raygate.v2.NodeLog
+	(*Usage)(nil),                 // 2: raygate.v2.Usage
+	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 }
 var file_raygate_v2_history_proto_depIdxs = []int32{
-	2, // 0: raygate.v2.HistoryRecord.create_time:type_name -> google.protobuf.Timestamp
-	2, // 1: raygate.v2.HistoryRecord.start_time:type_name -> google.protobuf.Timestamp
-	2, // 2: raygate.v2.HistoryRecord.end_time:type_name -> google.protobuf.Timestamp
+	3, // 0: raygate.v2.HistoryRecord.create_time:type_name -> google.protobuf.Timestamp
+	3, // 1: raygate.v2.HistoryRecord.start_time:type_name -> google.protobuf.Timestamp
+	3, // 2: raygate.v2.HistoryRecord.end_time:type_name -> google.protobuf.Timestamp
 	3, // [3:3] is the sub-list for method output_type
 	3, // [3:3] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
@@ -391,7 +490,7 @@ func file_raygate_v2_history_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_history_proto_rawDesc), len(file_raygate_v2_history_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

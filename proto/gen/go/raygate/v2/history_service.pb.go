@@ -284,7 +284,9 @@ type GetHistoryResponse struct {
 	// pods with metadata, names and resources of containers, and status.
 	Pods []*structpb.Struct `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
 	// ray_job is what Ray had about the job.
-	RayJob        *structpb.Struct `protobuf:"bytes,6,opt,name=ray_job,json=rayJob,proto3" json:"ray_job,omitempty"`
+	RayJob *structpb.Struct `protobuf:"bytes,6,opt,name=ray_job,json=rayJob,proto3" json:"ray_job,omitempty"`
+	// node_logs are the log files of nodes that are kept, without their texts.
+	NodeLogs      []*NodeLog `protobuf:"bytes,7,rep,name=node_logs,json=nodeLogs,proto3" json:"node_logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -357,6 +359,13 @@ func (x *GetHistoryResponse) GetPods() []*structpb.Struct {
 func (x *GetHistoryResponse) GetRayJob() *structpb.Struct {
 	if x != nil {
 		return x.RayJob
+	}
+	return nil
+}
+
+func (x *GetHistoryResponse) GetNodeLogs() []*NodeLog {
+	if x != nil {
+		return x.NodeLogs
 	}
 	return nil
 }
@@ -513,7 +522,7 @@ const file_raygate_v2_history_service_proto_rawDesc = "" +
 	"\x04kind\x18\x02 \x01(\tB\x03\xe0A\x02R\x04kind\x12\x17\n" +
 	"\x04name\x18\x03 \x01(\tB\x03\xe0A\x02R\x04name\x12\x18\n" +
 	"\aattempt\x18\x04 \x01(\x05R\aattempt\x12\x10\n" +
-	"\x03uid\x18\x05 \x01(\tR\x03uid\"\xbc\x02\n" +
+	"\x03uid\x18\x05 \x01(\tR\x03uid\"\xee\x02\n" +
 	"\x12GetHistoryResponse\x121\n" +
 	"\x06record\x18\x01 \x01(\v2\x19.raygate.v2.HistoryRecordR\x06record\x12/\n" +
 	"\x06object\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06object\x128\n" +
@@ -521,7 +530,8 @@ const file_raygate_v2_history_service_proto_rawDesc = "" +
 	"rayCluster\x12)\n" +
 	"\x06events\x18\x04 \x03(\v2\x11.raygate.v2.EventR\x06events\x12+\n" +
 	"\x04pods\x18\x05 \x03(\v2\x17.google.protobuf.StructR\x04pods\x120\n" +
-	"\aray_job\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06rayJob\"e\n" +
+	"\aray_job\x18\x06 \x01(\v2\x17.google.protobuf.StructR\x06rayJob\x120\n" +
+	"\tnode_logs\x18\a \x03(\v2\x13.raygate.v2.NodeLogR\bnodeLogs\"e\n" +
 	"\x0fGetUsageRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x14\n" +
 	"\x05month\x18\x02 \x01(\tR\x05month\x12\x19\n" +
@@ -560,7 +570,8 @@ var file_raygate_v2_history_service_proto_goTypes = []any{
 	(*HistoryRecord)(nil),         // 7: raygate.v2.HistoryRecord
 	(*structpb.Struct)(nil),       // 8: google.protobuf.Struct
 	(*Event)(nil),                 // 9: raygate.v2.Event
-	(*Usage)(nil),                 // 10: raygate.v2.Usage
+	(*NodeLog)(nil),               // 10: raygate.v2.NodeLog
+	(*Usage)(nil),                 // 11: raygate.v2.Usage
 }
 var file_raygate_v2_history_service_proto_depIdxs = []int32{
 	6,  // 0: raygate.v2.ListHistoryRequest.since:type_name -> google.protobuf.Timestamp
@@ -572,18 +583,19 @@ var file_raygate_v2_history_service_proto_depIdxs = []int32{
 	9,  // 6: raygate.v2.GetHistoryResponse.events:type_name -> raygate.v2.Event
 	8,  // 7: raygate.v2.GetHistoryResponse.pods:type_name -> google.protobuf.Struct
 	8,  // 8: raygate.v2.GetHistoryResponse.ray_job:type_name -> google.protobuf.Struct
-	10, // 9: raygate.v2.GetUsageResponse.items:type_name -> raygate.v2.Usage
-	0,  // 10: raygate.v2.HistoryService.ListHistory:input_type -> raygate.v2.ListHistoryRequest
-	2,  // 11: raygate.v2.HistoryService.GetHistory:input_type -> raygate.v2.GetHistoryRequest
-	4,  // 12: raygate.v2.HistoryService.GetUsage:input_type -> raygate.v2.GetUsageRequest
-	1,  // 13: raygate.v2.HistoryService.ListHistory:output_type -> raygate.v2.ListHistoryResponse
-	3,  // 14: raygate.v2.HistoryService.GetHistory:output_type -> raygate.v2.GetHistoryResponse
-	5,  // 15: raygate.v2.HistoryService.GetUsage:output_type -> raygate.v2.GetUsageResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	10, // 9: raygate.v2.GetHistoryResponse.node_logs:type_name -> raygate.v2.NodeLog
+	11, // 10: raygate.v2.GetUsageResponse.items:type_name -> raygate.v2.Usage
+	0,  // 11: raygate.v2.HistoryService.ListHistory:input_type -> raygate.v2.ListHistoryRequest
+	2,  // 12: raygate.v2.HistoryService.GetHistory:input_type -> raygate.v2.GetHistoryRequest
+	4,  // 13: raygate.v2.HistoryService.GetUsage:input_type -> raygate.v2.GetUsageRequest
+	1,  // 14: raygate.v2.HistoryService.ListHistory:output_type -> raygate.v2.ListHistoryResponse
+	3,  // 15: raygate.v2.HistoryService.GetHistory:output_type -> raygate.v2.GetHistoryResponse
+	5,  // 16: raygate.v2.HistoryService.GetUsage:output_type -> raygate.v2.GetUsageResponse
+	14, // [14:17] is the sub-list for method output_type
+	11, // [11:14] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_history_service_proto_init() }

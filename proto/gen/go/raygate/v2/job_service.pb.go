@@ -1559,7 +1559,11 @@ type GetJobLogsRequest struct {
 	// attempt counts from 1; 0 means the last one. Earlier attempts, and those of a deleted RayJob, need a history store.
 	Attempt int32 `protobuf:"varint,7,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// uid of the RayJob, for one that was deleted; empty means the RayJob of the name or, if there is none, the last one that had it.
-	Uid           string `protobuf:"bytes,8,opt,name=uid,proto3" json:"uid,omitempty"`
+	Uid string `protobuf:"bytes,8,opt,name=uid,proto3" json:"uid,omitempty"`
+	// file is a log of a node that is in the history, such as `raylet.out`: see `nodeLogs` of GetHistory. The attempt is then the last one with a record.
+	File string `protobuf:"bytes,9,opt,name=file,proto3" json:"file,omitempty"`
+	// node of the file, by the name of its Pod, its address, or its id in Ray; empty means the head.
+	Node          string `protobuf:"bytes,10,opt,name=node,proto3" json:"node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1646,6 +1650,20 @@ func (x *GetJobLogsRequest) GetAttempt() int32 {
 func (x *GetJobLogsRequest) GetUid() string {
 	if x != nil {
 		return x.Uid
+	}
+	return ""
+}
+
+func (x *GetJobLogsRequest) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *GetJobLogsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
 	}
 	return ""
 }
@@ -2154,7 +2172,7 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"\x03uid\x18\x04 \x01(\tR\x03uid\"\\\n" +
 	"\x13DiagnoseJobResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\x12/\n" +
-	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\xf6\x01\n" +
+	"\bfindings\x18\x02 \x03(\v2\x13.raygate.v2.FindingR\bfindings\"\x9e\x02\n" +
 	"\x11GetJobLogsRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x17\n" +
 	"\x04name\x18\x02 \x01(\tB\x03\xe0A\x02R\x04name\x12\x16\n" +
@@ -2164,7 +2182,10 @@ const file_raygate_v2_job_service_proto_rawDesc = "" +
 	"tail_lines\x18\x05 \x01(\x05H\x00R\ttailLines\x88\x01\x01\x12\x16\n" +
 	"\x06offset\x18\x06 \x01(\x03R\x06offset\x12\x18\n" +
 	"\aattempt\x18\a \x01(\x05R\aattempt\x12\x10\n" +
-	"\x03uid\x18\b \x01(\tR\x03uidB\r\n" +
+	"\x03uid\x18\b \x01(\tR\x03uid\x12\x12\n" +
+	"\x04file\x18\t \x01(\tR\x04file\x12\x12\n" +
+	"\x04node\x18\n" +
+	" \x01(\tR\x04nodeB\r\n" +
 	"\v_tail_lines\"I\n" +
 	"\x12GetJobLogsResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +
