@@ -213,6 +213,7 @@ func startRaygate() (stop func(), err error) {
 		Args: []string{
 			"--kubeconfig", product.kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false",
 			"--use-kubernetes-proxy", "--feature-gates=" + gates + ",RayCronJob=true",
+			historyStore(), "--history-node-logs=8Mi",
 		},
 	}
 	product.gateway = &programs.Program{
