@@ -29,6 +29,8 @@ const (
 	historyLog  = 10_000
 	// historyWriters is how many records the operator writes at once.
 	historyWriters = 8
+	// askedJobs is the number of jobs on simulated Ray, for requests to dashboards.
+	askedJobs = 20
 	// longLog is the size of the log that the gateway sends.
 	longLog = 100 << 20
 )
@@ -58,7 +60,10 @@ func past(ctx context.Context, s *session) error {
 	if err := s.countRequests(requests); err != nil {
 		return err
 	}
-	return s.sendLongLog(ctx, folder)
+	if err := s.sendLongLog(ctx, folder); err != nil {
+		return err
+	}
+	return s.countAsked(ctx, "--history-store="+folder)
 }
 
 // putRecords stores the records of historyJobs jobs as the operator does.
@@ -167,6 +172,52 @@ func (s *session) countRequests(file string) error {
 		s.add("the same: requests "+kind+" per job", "", []float64{float64(n) / historyJobs}, nil, nil)
 	}
 	s.add("the same: other requests per job", "", []float64{float64(rest) / historyJobs}, nil, nil)
+	return nil
+}
+
+// countAsked runs jobs with and without a history, and reports how many requests of the operator the dashboard of a job gets.
+func (s *session) countAsked(ctx context.Context, store string) error {
+	const namespace = "bench"
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
+	if err != nil {
+		return err
+	}
+	defer proxy.close()
+	for _, option := range []struct {
+		what  string
+		flags []string
+	}{{"without a history", nil}, {"with a history", []string{store}}} {
+		s.logf("running %d jobs %s", askedJobs, option.what)
+		operator, err := s.startOperatorBehind(ctx, proxy, append(option.flags, "--use-kubernetes-proxy")...)
+		if err != nil {
+			return err
+		}
+		var objects []client.Object
+		for i := range askedJobs {
+			objects = append(objects, benchJob(namespace, i, false))
+		}
+		wait, err := s.whenReady(ctx, &rayv1.RayJobList{}, namespace, len(objects), jobEnded)
+		if err != nil {
+			return err
+		}
+		if _, err := s.createAndWait(ctx, objects, wait); err != nil {
+			return err
+		}
+		if err := errors.Join(s.checkJobs(ctx, namespace), s.clearJobs(ctx, namespace)); err != nil { // deletions wait for the records
+			return err
+		}
+		s.stop(operator)
+		asked := 0
+		for q, n := range proxy.reset() {
+			if q.resource == "services/proxy" {
+				asked += n
+			}
+		}
+		s.add("requests to the dashboard per job "+option.what, "", []float64{float64(asked) / askedJobs}, nil, nil)
+	}
 	return nil
 }
 
