@@ -76,6 +76,9 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 		if got := s.raygate(t, "logs", "demo", "--attempt", "1"); got != logs[1] {
 			t.Errorf("%s: raygate logs: %d bytes, want %d", when, len(got), len(logs[1]))
 		}
+		if got := s.raygate(t, "logs", "demo", "--attempt", "1", "--file", "raylet.out"); !strings.HasPrefix(got, "(raylet) ") {
+			t.Errorf("%s: the log of the head's raylet is %q", when, got)
+		}
 	}
 	read("cluster gone")
 	s.call(t, 0, "DELETE", "/jobs/demo", "", 200)
@@ -139,7 +142,7 @@ func start(t *testing.T) *stage {
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
 		Args: []string{
 			"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false",
-			"--use-kubernetes-proxy", store,
+			"--use-kubernetes-proxy", store, "--history-node-logs=1Mi",
 		},
 	}}
 	all := []*programs.Program{s.operator}

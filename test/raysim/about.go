@@ -62,7 +62,34 @@ func (c *Cluster) actors(w http.ResponseWriter, r *http.Request) {
 			list = append(list, map[string]string{"class_name": "ServeController", "state": "ALIVE", "ray_namespace": "serve"})
 		}
 	}
+	rows(w, len(list), list)
+}
+
+// rows answers with a list of the state API.
+func rows(w http.ResponseWriter, n int, list any) {
 	writeJSON(w, map[string]any{"result": true, "msg": "", "data": map[string]any{"result": map[string]any{
-		"total": len(list), "num_after_truncation": len(list), "num_filtered": len(list), "result": list, "partial_failure_warning": "", "warnings": nil,
+		"total": n, "num_after_truncation": n, "num_filtered": n, "result": list, "partial_failure_warning": "", "warnings": nil,
 	}}})
+}
+
+// nodeID is the id of the only node, and nodeLog the name of its only log.
+const nodeID, nodeLog = "51a71a7ed00000000000000000000000000000000000000000000000", "raylet.out"
+
+// nodes answers for nodes that are alive.
+func (c *Cluster) nodes(w http.ResponseWriter, _ *http.Request) {
+	rows(w, 1, []map[string]any{{"node_id": nodeID, "node_ip": c.opts.NodeIP, "is_head_node": true, "state": "ALIVE", "node_name": c.opts.NodeIP}})
+}
+
+// nodeLogs lists the logs of the node.
+func (c *Cluster) nodeLogs(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, map[string]any{"result": true, "msg": "", "data": map[string]any{"result": map[string][]string{"raylet": {nodeLog}}}})
+}
+
+// readNodeLog sends a log of a node.
+func (c *Cluster) readNodeLog(w http.ResponseWriter, r *http.Request) {
+	if q := r.URL.Query(); q.Get("node_id") != nodeID || q.Get("filename") != nodeLog {
+		plain(w, http.StatusInternalServerError, "A file is not found at: %s", q.Get("filename"))
+		return
+	}
+	plain(w, http.StatusOK, "(raylet) a simulated node of Ray %s\n", Version)
 }
