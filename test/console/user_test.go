@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,9 @@ func (u *user) logIn(token string) {
 	u.click("button", "Log in")
 }
 
+// jwt matches tokens of Kubernetes and of identity providers.
+var jwt = regexp.MustCompile(`eyJ[\w-]+\.eyJ`)
+
 // leave checks what holds for every visit.
 func (u *user) leave() {
 	if u.t.Failed() {
@@ -74,8 +78,8 @@ func (u *user) leave() {
 		if !slices.ContainsFunc(u.sites, func(site string) bool { return strings.HasPrefix(url, site+"/") }) && !strings.HasPrefix(url, stage.URL+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+stage.URL+"/") {
 			u.t.Errorf("a request to another host: %s", url)
 		}
-		if u.token != "" && strings.Contains(url, u.token) {
-			u.t.Errorf("the token is in the URL of a request")
+		if u.token != "" && strings.Contains(url, u.token) || jwt.MatchString(url) {
+			u.t.Errorf("a token is in the URL of a request")
 		}
 	}
 	var kept string
@@ -83,8 +87,8 @@ func (u *user) leave() {
 		document.cookie, {...localStorage}, {...sessionStorage}, history.state])`, &kept); err != nil {
 		u.t.Errorf("reading what the page keeps: %v", err)
 	}
-	if u.token != "" && strings.Contains(kept, u.token) {
-		u.t.Errorf("the token is in the page or in its storage")
+	if u.token != "" && strings.Contains(kept, u.token) || jwt.MatchString(kept) {
+		u.t.Errorf("a token is in the page or in its storage")
 	}
 }
 

@@ -66,13 +66,25 @@ func (p *person) raygate(t *testing.T, code int, args ...string) string {
 	return p.runs(t, code, false, programs.Binary("raygate"), args...)
 }
 
-// logsIn logs in by a device as a user of the provider, who enters the code in a browser.
-func (p *person) logsIn(t *testing.T, user string) {
+// logsIn logs in as a user of the provider with a browser: of another machine, where the user enters the code of a device, or of this one, which returns to
+// the program.
+func (p *person) logsIn(t *testing.T, user string, device bool) {
+	t.Helper()
+	p.show(t, user, programs.Binary("raygate"), "login", fmt.Sprintf("--device=%t", device), "--issuer-url", p.provider.URL, "--client-id", "raygate", "--scopes", scopes)
+	if !strings.Contains(p.said.String(), "as "+user+"@example.com") {
+		t.Fatalf("logging in as %s: %s", user, p.said.Bytes())
+	}
+	p.collect(t)
+}
+
+const scopes = "openid,email,profile,offline_access,groups"
+
+// show runs a program that logs in, and lets the user do what it shows.
+func (p *person) show(t *testing.T, user, program string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), settle)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), "login", "--device", "--issuer-url", p.provider.URL, "--client-id", "raygate",
-		"--scopes", "openid,email,profile,offline_access,groups")
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = p.env
 	reader, writer := io.Pipe()
 	cmd.Stdout, cmd.Stderr = &p.said, writer
@@ -83,16 +95,23 @@ func (p *person) logsIn(t *testing.T, user string) {
 	}()
 	var shown strings.Builder
 	for lines := bufio.NewScanner(reader); lines.Scan(); {
-		shown.WriteString(lines.Text() + "\n")
-		if _, code, ok := strings.Cut(lines.Text(), "enter the code "); ok {
+		line := lines.Text()
+		shown.WriteString(line + "\n")
+		if _, code, ok := strings.Cut(line, "enter the code "); ok {
 			p.provider.EnterCode(t, strings.TrimSuffix(code, ":"), user)
+		} else if page := strings.TrimSpace(line); strings.Contains(page, "redirect_uri=") {
+			browser := p.provider.Client(t)
+			back, err := browser.Get(p.provider.LogIn(t, browser, page, user).String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = back.Body.Close()
 		}
 	}
 	p.said.WriteString(shown.String())
-	if err := <-ended; err != nil || !strings.Contains(p.said.String(), "as "+user+"@example.com") {
-		t.Fatalf("logging in as %s: %v: %s", user, err, shown.String())
+	if err := <-ended; err != nil {
+		t.Fatalf("%s %v: %v: %s", program, args, err, shown.String())
 	}
-	p.collect(t)
 }
 
 // entrance is where people reach a gateway, and the certificate that they trust. The gateway sends its spans to traces.
@@ -221,7 +240,7 @@ func TestLogin(t *testing.T) {
 
 	ada := newPerson(t, provider, at)
 	ada.raygate(t, 1, "get", "clusters", "-n", ns) // nobody is logged in
-	ada.logsIn(t, "ada")
+	ada.logsIn(t, "ada", true)
 	ada.sees(t, "demo", programs.Binary("raygate"), "get", "clusters", "-n", ns)
 	ada.raygate(t, 1, "get", "clusters", "-n", "default")
 	ada.endToken(t)
@@ -235,6 +254,8 @@ func TestLogin(t *testing.T) {
 		if out := ada.runs(t, 0, false, interpreter, "-c", pythonOfPerson, ns); !strings.Contains(out, "'demo'") || !strings.Contains(out, "refused elsewhere") {
 			t.Errorf("Python: %s", out)
 		}
+		ada.collect(t)
+		ada.show(t, "ada", interpreter, "-c", "import raygate; print(raygate.login(device=True))") // at the provider of the last login
 	})
 	t.Run("job SDK of Ray", func(t *testing.T) {
 		waitReady(t, ns, "demo", 0)
@@ -261,7 +282,7 @@ func TestLogin(t *testing.T) {
 
 	ada.collect(t)
 	ben := newPerson(t, provider, at)
-	ben.logsIn(t, "ben")
+	ben.logsIn(t, "ben", false)
 	if out := ben.raygate(t, 1, "get", "clusters", "-n", ns); !strings.Contains(out, "you may not list") {
 		t.Errorf("refused with: %s", out)
 	}

@@ -141,13 +141,15 @@ gateway:
     mode: impersonate
     configurationConfigMapName: issuers
     extraKeys: [example.com/team]
+    impersonatedGroups: ["sso:ml"]
     login:
       redirectURL: https://ray.example.com/oauth2/callback
       secretName: clients
       providers: [{issuerURL: "https://login.example.com", clientID: console, clientSecretKey: example, name: Example, scopes: [openid, groups]}]
 `
 
-// The gateway gets the providers in a file, after whose change new Pods start, and the client secrets in another. It may impersonate the extra keys.
+// The gateway gets the providers in a file, after whose change new Pods start, and the client secrets in another. It may impersonate the groups and extra
+// keys of the mappings alone.
 func TestLogin(t *testing.T) {
 	objects := render(t, withLogin)
 	template := func(objects []*unstructured.Unstructured) corev1.PodTemplateSpec {
@@ -159,6 +161,15 @@ func TestLogin(t *testing.T) {
 	}
 	rules := find[rbacv1.ClusterRole](t, objects, "ClusterRole", "raygate-apiserver-impersonator-extra").Rules
 	if len(rules) != 1 || !slices.Equal(rules[0].Resources, []string{"userextras/example.com/team"}) {
+		t.Errorf("the gateway may impersonate by %+v", rules)
+	}
+	rules = find[rbacv1.ClusterRole](t, objects, "ClusterRole", "raygate-apiserver-impersonator").Rules
+	for _, r := range rules {
+		if slices.Contains(r.Resources, "serviceaccounts") || slices.Contains(r.Resources, "groups") && !slices.Equal(r.ResourceNames, []string{"sso:ml"}) {
+			t.Errorf("the gateway may impersonate by %+v", r)
+		}
+	}
+	if len(rules) != 4 || !slices.Equal(rules[0].Resources, []string{"users"}) {
 		t.Errorf("the gateway may impersonate by %+v", rules)
 	}
 	if !slices.Contains(pod.Containers[0].Args, "--login-config=/login/login.yaml") {

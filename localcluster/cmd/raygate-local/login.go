@@ -119,6 +119,6 @@ func (s state) guideLogin(line func(format string, args ...any)) {
 	line("")
 	line("  . %s", s.Env)
 	line("  export SSL_CERT_FILE=%s", filepath.Join(filepath.Dir(s.Env), "login", "ca.crt"))
-	line("  raygate login --server %s --issuer-url %s --client-id raygate", s.HTTP, s.Issuer)
-	line("  raygate get clusters --server %s", s.HTTP)
+	line("  raygate login --server %s --issuer-url %s --client-id raygate", s.GRPC, s.Issuer)
+	line("  raygate get clusters --server %s", s.GRPC)
 }

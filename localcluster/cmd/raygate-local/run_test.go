@@ -22,3 +22,11 @@ func TestNegativeNodesAreRefusedBeforeAnythingStarts(t *testing.T) {
 		t.Errorf("no nodes at all: %v, want no error", err)
 	}
 }
+
+// The commands that a run with an identity provider prints are for the address of gRPC, which the command line speaks.
+func TestGuideOfALogin(t *testing.T) {
+	printed := state{HTTP: "http://127.0.0.1:1", GRPC: "127.0.0.1:2", Issuer: "https://127.0.0.1:3"}.guide()
+	if strings.Count(printed, "--server 127.0.0.1:2") != 2 || strings.Contains(printed, "--server http://") {
+		t.Errorf("it prints:%s", printed)
+	}
+}
