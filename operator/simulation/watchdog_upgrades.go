@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -155,9 +156,13 @@ func (d *watchdog) canary(rs *rayv1.RayService) int32 {
 	return most
 }
 
-// checkHeldCluster looks at a cluster that the operator deletes. The caller holds the lock.
+// checkHeldCluster looks at a cluster that is deleted. The caller holds the lock.
 func (d *watchdog) checkHeldCluster(c apiserver.Change) {
-	if c.Actor != actorOperator || c.Old == nil || c.Old.GetDeletionTimestamp() != nil || c.New != nil && c.New.GetDeletionTimestamp() == nil {
+	if c.Old == nil || c.Old.GetDeletionTimestamp() != nil || c.New != nil && c.New.GetDeletionTimestamp() == nil {
+		return
+	}
+	maps.DeleteFunc(d.serving, func(_ string, s serving) bool { return s.cluster == c.Old.GetName() })
+	if c.Actor != actorOperator {
 		return
 	}
 	name, service := c.Old.GetName(), types.NamespacedName{Namespace: namespace, Name: controlledBy(c.Old, "RayService")}
