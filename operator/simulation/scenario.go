@@ -72,6 +72,9 @@ func newScenario(seed uint64) *scenario {
 	if s.topic == "service" && r.IntN(2) == 0 {
 		s.controls(r)
 	}
+	if s.topic == "job" && r.IntN(2) == 0 {
+		s.attempts(r)
+	}
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -48,6 +49,18 @@ func (s *scenario) job(r *rand.Rand) {
 			choice{2, func() { s.add(r, "the RayJob's cluster is deleted", deleteOwned(kindCluster, "RayJob")) }},
 			choice{2, func() { s.add(r, "the submitter is deleted", remove(kindJob, demo)) }},
 		)
+	}
+}
+
+// attempts has the RayJob retry on the same cluster.
+func (s *scenario) attempts(r *rand.Rand) {
+	for _, o := range s.objects {
+		if j, ok := o.(*rayv1.RayJob); ok {
+			metav1.SetMetaDataAnnotation(&j.ObjectMeta, rayv1.AnnotationRetryOn, string(rayv1.RetryOnSameCluster))
+			if len(j.Spec.ClusterSelector) == 0 && j.Spec.SubmissionMode != rayv1.InteractiveMode {
+				j.Spec.BackoffLimit = new(int32(1 + r.IntN(3)))
+			}
+		}
 	}
 }
 

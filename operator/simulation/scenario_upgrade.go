@@ -48,15 +48,19 @@ func (w *world) namePending(key string) {
 
 // confirm confirms each canary within a minute.
 func (w *world) confirm() {
+	w.confirms = true
 	w.namePending(rayv1.AnnotationCanaryConfirmed)
 	w.after(time.Minute, "confirm", w.confirm)
 }
 
 // serviceIsHeld is about a service that stays as it is until its user continues.
-func serviceIsHeld(_ *world, rs *rayv1.RayService) (string, bool) {
+func serviceIsHeld(w *world, rs *rayv1.RayService) (string, bool) {
 	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceUpgradePaused)
 	p := rs.Status.PendingServiceStatus.RayClusterName
 	says := c != nil && c.Status == metav1.ConditionTrue
+	if says && w.confirms && c.Reason == rayv1.ReasonCanaryNotConfirmed {
+		return "awaits a confirmation that comes", true
+	}
 	paused := p != "" && rs.Annotations[rayv1.AnnotationUpgradePaused] == "true" && rs.Annotations[rayv1.AnnotationUpgradeAbort] != p
 	return unless(says, "is paused and does not say so"), says || paused
 }

@@ -20,6 +20,7 @@ import (
 var Invariants = map[string]string{
 	// Safety: checked at every step.
 	"entrypointOnce":     "An entrypoint runs once for each attempt that backoffLimit or the user asked for.",
+	"attemptsApart":      "An attempt of a RayJob does not begin on a cluster where another one runs.",
 	"oneSubmitter":       "A RayJob never has two submitters at a time.",
 	"nothingAfterEnd":    "No entrypoint begins after its RayJob has ended or is gone.",
 	"resultStays":        "The result of a finished RayJob never changes.",
@@ -73,6 +74,7 @@ type watchdog struct {
 	undeleted  map[types.UID]time.Time // since when RayJobs wait for a deletion that is due
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
 	controls   map[string]time.Time    // since when annotations of RayServices about upgrades have their values
+	serving    map[string]serving      // Pods that take requests
 	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
 }
 
@@ -86,7 +88,7 @@ type size struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, controls: map[string]time.Time{}, unrecorded: map[types.UID]bool{},
+		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, controls: map[string]time.Time{}, serving: map[string]serving{}, unrecorded: map[types.UID]bool{},
 	}
 }
 
@@ -167,6 +169,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 			})
 		}
 	case kindPod:
+		d.noteServing(c)
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))
 		}

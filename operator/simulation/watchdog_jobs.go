@@ -95,6 +95,17 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 		d.violateLocked("nothingAfterEnd", "%s begins on %s, but its RayJob is %s", id, h.cluster, j.Status.JobDeploymentStatus)
 	case len(earlier) > 0 && j.Spec.SubmissionMode != rayv1.K8sJobMode:
 		d.violateLocked("entrypointOnce", "%s begins for the %d. time", id, len(earlier)+1)
+	default:
+		d.checkApart(j, id, h)
+	}
+}
+
+// checkApart looks for another attempt of the RayJob on the head. The caller holds the lock.
+func (d *watchdog) checkApart(j *rayv1.RayJob, id string, h *ray) {
+	for other, heads := range d.runs {
+		if j.Annotations[rayv1.AnnotationRetryOn] != "" && other != id && slices.Contains(heads, h) && !h.final(other) {
+			d.violateLocked("attemptsApart", "%s begins on %s, where %s runs", id, h.cluster, other)
+		}
 	}
 }
 

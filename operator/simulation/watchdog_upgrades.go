@@ -1,12 +1,15 @@
 package simulation
 
 import (
+	"maps"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/simulation/apiserver"
 )
 
@@ -62,7 +65,36 @@ func (d *watchdog) seen(key string) bool { return time.Since(d.controls[key]) > 
 func (d *watchdog) isPaused(rs *rayv1.RayService) bool {
 	a, p := activeOf(rs), rs.Status.PendingServiceStatus.RayClusterName
 	return rs.Annotations[rayv1.AnnotationUpgradePaused] == "true" && d.seen(rayv1.AnnotationUpgradePaused) && !rs.Spec.Suspend && rs.DeletionTimestamp == nil &&
-		(p == "" || rs.Annotations[rayv1.AnnotationUpgradeAbort] != p) && a != "" && d.world.rays.serve(a) && !d.world.rays.lately(a)
+		(p == "" || rs.Annotations[rayv1.AnnotationUpgradeAbort] != p) && a != "" && d.takesRequests(a)
+}
+
+// noteServing notes since when a Pod takes requests. The caller holds the lock.
+func (d *watchdog) noteServing(c apiserver.Change) {
+	p, ok := c.New.(*corev1.Pod)
+	switch {
+	case !ok || p == nil:
+		delete(d.serving, c.Old.GetName())
+	case p.Labels[rayv1.LabelServe] != rayv1.LabelServeTrue || p.DeletionTimestamp != nil || !podplan.Ready(p):
+		delete(d.serving, p.Name)
+	case d.serving[p.Name].cluster == "":
+		d.serving[p.Name] = serving{p.Labels[rayv1.LabelCluster], time.Now()}
+	}
+}
+
+// serving is a Pod that takes requests.
+type serving struct {
+	cluster string
+	since   time.Time
+}
+
+// takesRequests reports whether the operator has to know that a cluster takes requests. The caller holds the lock.
+func (d *watchdog) takesRequests(cluster string) bool {
+	for _, s := range d.serving {
+		if s.cluster == cluster && time.Since(s.since) > unseenFor {
+			return d.world.rays.serve(cluster) && !d.world.rays.lately(cluster)
+		}
+	}
+	return false
 }
 
 // progress is what a change of the status of a service means for its upgrade.
@@ -100,7 +132,7 @@ func (d *watchdog) checkHeld(c apiserver.Change) {
 	if d.isPaused(before) && g.advances() {
 		d.violateLocked("pauseHolds", "%s is paused: %+v", after.Name, g)
 	}
-	if d.world.rays.serve(g.active) && !d.world.rays.lately(g.active) {
+	if d.takesRequests(g.active) {
 		d.checkServing(before, g)
 	}
 }
@@ -124,9 +156,13 @@ func (d *watchdog) canary(rs *rayv1.RayService) int32 {
 	return most
 }
 
-// checkHeldCluster looks at a cluster that the operator deletes. The caller holds the lock.
+// checkHeldCluster looks at a cluster that is deleted. The caller holds the lock.
 func (d *watchdog) checkHeldCluster(c apiserver.Change) {
-	if c.Actor != actorOperator || c.Old == nil || c.Old.GetDeletionTimestamp() != nil || c.New != nil && c.New.GetDeletionTimestamp() == nil {
+	if c.Old == nil || c.Old.GetDeletionTimestamp() != nil || c.New != nil && c.New.GetDeletionTimestamp() == nil {
+		return
+	}
+	maps.DeleteFunc(d.serving, func(_ string, s serving) bool { return s.cluster == c.Old.GetName() })
+	if c.Actor != actorOperator {
 		return
 	}
 	name, service := c.Old.GetName(), types.NamespacedName{Namespace: namespace, Name: controlledBy(c.Old, "RayService")}

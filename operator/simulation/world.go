@@ -29,6 +29,8 @@ type world struct {
 	// historyStore is that of the history of ended objects.
 	historyStore *historyStore
 	watch        *watchdog
+	// confirms means that the user confirms canaries from now on.
+	confirms bool
 
 	mu      sync.Mutex // may be taken while the store is locked, and not the other way round
 	streams map[string]*rand.Rand

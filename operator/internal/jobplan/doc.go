@@ -24,7 +24,7 @@
 //   - The deletion of the RayCluster of a running job ends the attempt; the cluster is not recreated without the job. If a head
 //     with a sidecar is replaced before the cluster was ever complete, the job would run again, so the cluster is deleted with the
 //     attempt.
-//   - Attempts that fail within seconds are delayed.
+//   - Attempts that fail within seconds are delayed. An annotation keeps a healthy cluster for the next attempt.
 //   - Cleanup uses the outcome of the RayJob if Ray's state was never final, and DeleteSelf works with clusterSelector.
 //
 // Limits count from a deadline in the spec or from an observation of this process. Clocks of heads, kubelets and controllers are

@@ -59,12 +59,15 @@ func (s *step) hasJobObject() bool {
 }
 
 func childrenLeft(s *step) bool {
-	return !s.selects() && s.in.Cluster.Found || s.hasJobObject() && s.in.Submitter.Found
+	return !s.selects() && s.in.Cluster.Found && !s.keepsCluster() || s.hasJobObject() && s.in.Submitter.Found
 }
 
 // deleteChildren requests both deletions, each until the object is gone; deletions in progress are not repeated.
 func deleteChildren(s *step) {
-	if !s.selects() && s.in.Cluster.alive() {
+	switch {
+	case s.keepsCluster():
+		s.act(Poll)
+	case !s.selects() && s.in.Cluster.alive():
 		s.act(DeleteCluster)
 	}
 	if s.hasJobObject() && s.in.Submitter.Found {
@@ -88,16 +91,24 @@ func tooSoon(s *step) bool {
 }
 
 func pause(s *step) {
+	if s.keepsCluster() {
+		s.act(Poll)
+	}
 	s.plan.Waits = "the time of the next attempt"
 	s.lookAt(s.nextAttempt())
 }
 
-// endAttempt clears the status of the attempt. It keeps the counts of attempts and the start of the last one.
+// endAttempt clears the status of the attempt. It keeps the counts of attempts and the start of the last one, and the name of a cluster for
+// the next attempt.
 func endAttempt(s *step) {
-	s.act(Release)
-	old := s.plan.Status
+	old, cluster := s.plan.Status, ""
+	if s.keepsCluster() {
+		cluster = old.RayClusterName
+	} else {
+		s.act(Release)
+	}
 	s.plan.Status = rayv1.RayJobStatus{
-		JobDeploymentStatus: old.JobDeploymentStatus, StartTime: old.StartTime, EndTime: old.EndTime,
+		JobDeploymentStatus: old.JobDeploymentStatus, RayClusterName: cluster, StartTime: old.StartTime, EndTime: old.EndTime,
 		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration, Conditions: old.Conditions,
 	}
 	if old.JobDeploymentStatus == newJob {
@@ -106,7 +117,10 @@ func endAttempt(s *step) {
 }
 
 // suspendedMeanwhile reports whether an attempt with resources is suspended. A queue may need these even if the spec is invalid.
-func suspendedMeanwhile(s *step) bool { return suspendWanted(s) && wasInitializing(s) }
+func suspendedMeanwhile(s *step) bool { return suspendWanted(s) && s.hasCluster() }
+
+// hasCluster is true before an attempt on the cluster of the one before has an ID.
+func (s *step) hasCluster() bool { return s.status.RayClusterName != "" && s.status.StartTime != nil }
 
 func failedBefore(s *step) bool {
 	return s.status.EndTime != nil && s.status.JobStatus != rayv1.JobStatusSucceeded && s.status.JobStatus != rayv1.JobStatusStopped
@@ -114,7 +128,7 @@ func failedBefore(s *step) bool {
 
 func completedBefore(s *step) bool { return s.status.EndTime != nil }
 
-func runsPastDeadline(s *step) bool { return s.status.RayClusterName != "" && deadlinePassed(s) }
+func runsPastDeadline(s *step) bool { return wasInitializing(s) && deadlinePassed(s) }
 
 func wasRunning(s *step) bool {
 	return wasInitializing(s) && s.status.DashboardURL != "" && s.status.JobId != ""
@@ -124,7 +138,9 @@ func wasWaiting(s *step) bool {
 	return wasInitializing(s) && s.status.DashboardURL != "" && s.mode(rayv1.InteractiveMode)
 }
 
-func wasInitializing(s *step) bool { return s.status.RayClusterName != "" && s.status.StartTime != nil }
+func wasInitializing(s *step) bool {
+	return s.hasCluster() && (s.status.JobId != "" || s.mode(rayv1.InteractiveMode))
+}
 
 // forgetInvalid clears the reason; the next reconcile sets the state's own.
 func forgetInvalid(s *step) {

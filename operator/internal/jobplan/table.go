@@ -87,6 +87,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	retrying: {
 		{"JobToStop", retrying, toStopFirst, stopFirst},
 		{"HistoryAwaited", retrying, historyAwaited, keepHistory},
+		{"ClusterUndecided", retrying, keepUndecided, askAgain},
 		{"ChildrenLeft", retrying, childrenLeft, deleteChildren},
 		{"Pause", retrying, tooSoon, pause},
 		{"Retry", newJob, always, endAttempt},

@@ -159,6 +159,13 @@ func TestAbort(t *testing.T) {
 				s.is(rayv1.RayServiceRollbackInProgress) || s.condition(rayv1.RayServiceStalled).Reason != rayv1.ReasonUpgradeAborted {
 				t.Fatalf("%s, aborted after %d passes, %d times: %+v\n%s", name, at, aborted, s.rs.Status, strings.Join(s.log, "\n"))
 			}
+			for _, known := range []bool{true, false} { // a new head after a restart of the operator gets what there is
+				c1.forget(known)
+				s.passes(8)
+				if want := map[bool]string{true: config1, false: config2}[known]; c1.text != want || len(c1.apps) == 0 {
+					t.Errorf("%s: a head that lost its configuration has %q, known %t", name, c1.text, known)
+				}
+			}
 			delete(s.rs.Annotations, rayv1.AnnotationUpgradePaused)
 			s.edit(func(spec *rayv1.RayServiceSpec) { spec.ServeConfigV2 = config1 })
 			s.until("upgraded", func() bool { return s.settled() && s.activeName() != "demo-c1" })

@@ -37,7 +37,7 @@ func (s *step) configurations() {
 		capacity = new(int32(100))
 	}
 	s.deploy(Deployment{Cluster: s.pendingName(), Capacity: capacity})
-	s.deploy(Deployment{Cluster: s.activeName(), Keep: s.pendingName() != "" || s.withheld(), Capacity: capacity})
+	s.deploy(Deployment{Cluster: s.activeName(), Keep: s.pendingName() != "" || s.keepsConfiguration(), Capacity: capacity})
 }
 
 // switchWaits returns why the Services must not select the new cluster yet; empty if they may. If no Pod of the new cluster serves

@@ -83,6 +83,9 @@ func jobMetadata() []row[job] {
 		return func(rj *job) { metav1.SetMetaDataLabel(&rj.ObjectMeta, key, value) }
 	}
 	kueue := labelled("kueue.x-k8s.io/queue-name", "q")
+	retryOn := func(text string) func(*job) {
+		return func(rj *job) { metav1.SetMetaDataAnnotation(&rj.ObjectMeta, rayv1.AnnotationRetryOn, text) }
+	}
 	return []row[job]{
 		{ID: "RJ-020", Name: "48 characters", Mutate: rename(strings.Repeat("a", 48)), Fix: rename(strings.Repeat("a", 47)), WantFields: name},
 		{ID: "RJ-020", Name: "generated name too long", Mutate: func(rj *job) { rj.Name, rj.GenerateName = "", strings.Repeat("a", 43) }, Fix: func(rj *job) { rj.GenerateName = "a-" }, WantFields: at("metadata.generateName")},
@@ -91,6 +94,8 @@ func jobMetadata() []row[job] {
 		{ID: "RC-579", Name: "tier in words", Before: labelled(rayv1.LabelVolcanoNetworkTopologyMode, "hard"), Options: volcano, Mutate: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "two"), Fix: labelled(rayv1.LabelVolcanoNetworkTopologyHighestTierAllowed, "2"), WantFields: at("metadata.labels[volcano.sh/network-topology-highest-tier-allowed]")},
 		{ID: "RC-577", Name: "false means on", Mutate: labelled(rayv1.LabelGangSchedulingEnabled, "false"), Fix: labelled(rayv1.LabelGangSchedulingEnabled, "true"), WantFields: at("metadata.labels[ray.io/gang-scheduling-enabled]"), Warning: true},
 		{ID: "RJ-066", Name: "scheduler-plugins", Mutate: func(*job) {}, WantFields: at("kind"), Options: validation.Options{BatchScheduler: new("scheduler-plugins")}, FixOptions: &validation.Options{}},
+		{ID: "RJ-538", Name: "a word", Mutate: retryOn("Same"), Fix: retryOn("NewCluster"), WantFields: at("metadata.annotations[raygate.io/retry-on]"), Warning: true},
+		{ID: "RJ-538", Name: "no retries", Mutate: retryOn("SameCluster"), Fix: forJob(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(2)) }), WantFields: at("metadata.annotations[raygate.io/retry-on]"), Warning: true},
 		{ID: "RJ-581", Name: "no spec", Mutate: func(rj *job) { rj.Spec = rayv1.RayJobSpec{} }, WantFields: at("spec")},
 		{ID: "X-502", Name: "kept cluster", Mutate: all(kueue, func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = false }), Fix: func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = true }, WantFields: at("spec.shutdownAfterJobFinishes"), Warning: true},
 		{ID: "X-502", Name: "autoscaling", Mutate: all(kueue, func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }), Fix: func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(false) }, WantFields: at("spec.rayClusterSpec.enableInTreeAutoscaling"), Warning: true},

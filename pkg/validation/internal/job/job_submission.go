@@ -147,6 +147,30 @@ func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
 	}
 }
 
+const (
+	notRetryOn = "is not understood, so that each attempt gets a new cluster; use SameCluster or NewCluster"
+	noRetryOn  = "has no effect without a backoffLimit above 0, in SidecarMode, and with jobId"
+)
+
+var rj538 = rule.New(rule.Rule{ID: "RJ-538", Kind: "RayJob", Field: "metadata.annotations[raygate.io/retry-on]",
+	Condition: "neither SameCluster nor NewCluster; SameCluster without backoffLimit, in SidecarMode, or with jobId",
+	Policies: []rule.Policy{{Field: "metadata.annotations[raygate.io/retry-on]", Says: notRetryOn,
+		Valid: "!('raygate.io/retry-on' in annotations) || annotations['raygate.io/retry-on'] in ['SameCluster', 'NewCluster']"}}})
+
+// checkRetryOn checks where retries run. A RayCronJob cannot tell it.
+func checkRetryOn(out *rule.Report, rj *rayv1.RayJob) {
+	text, set := rj.Annotations[rayv1.AnnotationRetryOn]
+	path := field.NewPath("metadata", "annotations").Key(rayv1.AnnotationRetryOn)
+	switch rayv1.RetryOn(text) {
+	case rayv1.RetryOnNewCluster:
+	case rayv1.RetryOnSameCluster:
+		useless := ptr.Deref(rj.Spec.BackoffLimit, 0) <= 0 || rj.Spec.SubmissionMode == rayv1.SidecarMode || rj.Spec.JobId != ""
+		out.When(useless).Invalid(rj538, path, text, noRetryOn)
+	default:
+		out.When(set).Invalid(rj538, path, text, notRetryOn)
+	}
+}
+
 var rj531 = rule.New(rule.Rule{ID: "RJ-531", Field: "preRunningDeadlineSeconds", Condition: "above activeDeadlineSeconds",
 	Remedy: "can never pass, since it is above activeDeadlineSeconds; lower it, or remove it"})
 var rj532 = rule.New(rule.Rule{ID: "RJ-532", Field: "preRunningDeadlineSeconds", Condition: "set with clusterSelector, or on a new job with suspend"})

@@ -171,7 +171,7 @@ var expiryRemedies = map[string]string{
 	rayv1.AnnotationMaxAge:       turnsOff + "use a duration above 0, as in 24h",
 	rayv1.AnnotationExpiryAction: turnsOff + "use Suspend or Delete",
 	rayv1.AnnotationKeepUntil:    turnsOff + "use a time, as in 2026-11-26T18:00:00Z",
-	rayv1.AnnotationSuspendGrace: turnsOff + "use a duration above 0, as in 30m",
+	rayv1.AnnotationSuspendGrace: "is not understood; use a duration above 0, as in 30m",
 }
 
 const (

@@ -715,9 +715,8 @@ spec:
       || (request.operation == 'UPDATE' && !(!('raygate.io/suspend-grace' in variables.old_annotations)
       || variables.old_annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
       && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
-    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
-      that the cluster is neither suspended nor deleted; use a duration above 0, as
-      in 30m (RC-592)'
+    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood; use
+      a duration above 0, as in 30m (RC-592)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
@@ -1464,9 +1463,8 @@ spec:
       || (request.operation == 'UPDATE' && !(!('raygate.io/suspend-grace' in variables.old_annotations)
       || variables.old_annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
       && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
-    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
-      that the cluster is neither suspended nor deleted; use a duration above 0, as
-      in 30m (RC-592)'
+    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood; use
+      a duration above 0, as in 30m (RC-592)'
   - expression: variables.spec == null || (variables.spec.?submissionMode.orValue('')
       != 'InteractiveMode' || variables.spec.?entrypoint.orValue('') == '') || (request.operation
       == 'UPDATE' && !(variables.old_spec == null || (variables.old_spec.?submissionMode.orValue('')
@@ -1479,6 +1477,12 @@ spec:
       || size(variables.old_spec.?clusterSelector.orValue({})) == 0)))
     message: 'spec.rayClusterSpec: is ignored, since clusterSelector names a cluster;
       keep one of the two (RJ-505)'
+  - expression: false || (!('raygate.io/retry-on' in variables.annotations) || variables.annotations['raygate.io/retry-on']
+      in ['SameCluster', 'NewCluster']) || (request.operation == 'UPDATE' && !(!('raygate.io/retry-on'
+      in variables.old_annotations) || variables.old_annotations['raygate.io/retry-on']
+      in ['SameCluster', 'NewCluster']))
+    message: 'metadata.annotations[raygate.io/retry-on]: is not understood, so that
+      each attempt gets a new cluster; use SameCluster or NewCluster (RJ-538)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
@@ -2236,9 +2240,8 @@ spec:
       || (request.operation == 'UPDATE' && !(!('raygate.io/suspend-grace' in variables.old_annotations)
       || variables.old_annotations['raygate.io/suspend-grace'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
       && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
-    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood, so
-      that the cluster is neither suspended nor deleted; use a duration above 0, as
-      in 30m (RC-592)'
+    message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood; use
+      a duration above 0, as in 30m (RC-592)'
   - expression: false || (!('raygate.io/upgrade-paused' in variables.annotations)
       || variables.annotations['raygate.io/upgrade-paused'].matches('^(true|false)$'))
       || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-paused' in variables.old_annotations)
