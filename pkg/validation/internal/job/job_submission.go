@@ -147,15 +147,17 @@ func checkJobLimits(out *rule.Report, j *Spec, path *field.Path) {
 	}
 }
 
-const (
-	notRetryOn = "is not understood, so that each attempt gets a new cluster; use SameCluster or NewCluster"
-	noRetryOn  = "has no effect without a backoffLimit above 0, in SidecarMode, and with jobId"
-)
+const notRetryOn = "is not understood, so that each attempt gets a new cluster; use SameCluster or NewCluster"
 
-var rj538 = rule.New(rule.Rule{ID: "RJ-538", Kind: "RayJob", Field: "metadata.annotations[raygate.io/retry-on]",
-	Condition: "neither SameCluster nor NewCluster; SameCluster without backoffLimit, in SidecarMode, or with jobId",
-	Policies: []rule.Policy{{Field: "metadata.annotations[raygate.io/retry-on]", Says: notRetryOn,
-		Valid: "!('raygate.io/retry-on' in annotations) || annotations['raygate.io/retry-on'] in ['SameCluster', 'NewCluster']"}}})
+var (
+	rj538 = rule.New(rule.Rule{ID: "RJ-538", Kind: "RayJob", Field: "metadata.annotations[raygate.io/retry-on]",
+		Condition: "neither SameCluster nor NewCluster", Remedy: notRetryOn,
+		Policies: []rule.Policy{{Field: "metadata.annotations[raygate.io/retry-on]", Says: notRetryOn,
+			Valid: "!('raygate.io/retry-on' in annotations) || annotations['raygate.io/retry-on'] in ['SameCluster', 'NewCluster']"}}})
+	rj539 = rule.New(rule.Rule{ID: "RJ-539", Kind: "RayJob", Field: "metadata.annotations[raygate.io/retry-on]",
+		Condition: "SameCluster without backoffLimit, in SidecarMode, or with jobId",
+		Remedy:    "has no effect without a backoffLimit above 0, in SidecarMode, and with jobId"})
+)
 
 // checkRetryOn checks where retries run. A RayCronJob cannot tell it.
 func checkRetryOn(out *rule.Report, rj *rayv1.RayJob) {
@@ -165,9 +167,9 @@ func checkRetryOn(out *rule.Report, rj *rayv1.RayJob) {
 	case rayv1.RetryOnNewCluster:
 	case rayv1.RetryOnSameCluster:
 		useless := ptr.Deref(rj.Spec.BackoffLimit, 0) <= 0 || rj.Spec.SubmissionMode == rayv1.SidecarMode || rj.Spec.JobId != ""
-		out.When(useless).Invalid(rj538, path, text, noRetryOn)
+		out.When(useless).Invalid(rj539, path, text)
 	default:
-		out.When(set).Invalid(rj538, path, text, notRetryOn)
+		out.When(set).Invalid(rj538, path, text)
 	}
 }
 
