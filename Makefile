@@ -138,6 +138,7 @@ test-all: build ## Run all tests, for a release: also long ones, load and real R
 	@COVER=1 hack/simulate.sh 20000
 	@$(GO) test ./test/load -long -timeout 60m
 	@$(GO) test ./apiserver/cmd/apiserver -run TestKinds -loops 10000 -timeout 60m
+	@hack/test-python-package.sh
 	@$(MAKE) --no-print-directory test-console test-ray-all
 
 .PHONY: simulate

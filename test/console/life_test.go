@@ -125,7 +125,7 @@ func TestJob(t *testing.T) {
 	u.fill("spinbutton", "Workers", "0")
 	u.fill("textbox", "CPUs per Pod", "100m")
 	u.fill("textbox", "Memory per Pod", "100Mi")
-	u.fill("textbox", "Queue", "team-a") // there is no Kueue, which would suspend the job
+	u.fill("textbox", "Queue", "team-a")                                  // there is no Kueue, which would suspend the job
 	for _, name := range []string{"Name", "Entrypoint", "CPUs per Pod"} { // hints are no part of names
 		if field := u.finds("textbox", name); field.Name != name {
 			t.Errorf("the field %s is called %q", name, field.Name)

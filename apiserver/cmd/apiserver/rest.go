@@ -55,6 +55,7 @@ func (a *app) addREST() error {
 	}
 	api, err := restv2.New(restv2.Options{
 		Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Tunnel: a.dashboards.Tunnel, Past: a.past, Pages: pages,
+		Package: service.PutPackage(service.Resources{Kinds: a.resources, Packages: a.packages}, a.dashboards),
 	})
 	if err != nil {
 		return err

@@ -112,7 +112,8 @@ func (s *submissionServer) findPackage(ctx context.Context, req *raygatev2.GetPa
 }
 
 // UploadPackage implements raygatev2.SubmissionServiceServer. It is a method of gRPC, so that clients use the connection that they have: the
-// address of REST, which the Service often does not share with gRPC, would be one more setting. It holds one message at a time.
+// address of REST, which the Service often does not share with gRPC, would be one more setting. It holds one message at a time. Browsers have
+// REST only, and use PutPackage.
 func (s *submissionServer) UploadPackage(stream grpc.ClientStreamingServer[raygatev2.UploadPackageRequest, raygatev2.UploadPackageResponse]) error {
 	first, err := stream.Recv()
 	if errors.Is(err, io.EOF) {
@@ -121,25 +122,47 @@ func (s *submissionServer) UploadPackage(stream grpc.ClientStreamingServer[rayga
 	if err != nil {
 		return err
 	}
-	if err := checkPackageName(first.GetPackageName()); err != nil {
+	if err := checkUpload(first); err != nil {
 		return err
-	}
-	if first.GetSize() < 1 {
-		return rpcstatus.BadField("size", "%d must be positive", first.GetSize())
 	}
 	content := &upload{stream: stream, left: first.GetSize()}
 	if err := content.take(first); err != nil {
 		return err
 	}
-	put := s.putIntoCluster
-	if first.GetCluster() == "" {
-		put = s.putIntoStore
-	}
-	uri, err := put(stream.Context(), first, content)
+	uri, err := s.put(stream.Context(), first, content)
 	if err != nil {
 		return err
 	}
 	return stream.SendAndClose(&raygatev2.UploadPackageResponse{Uri: uri})
+}
+
+func checkUpload(req *raygatev2.UploadPackageRequest) error {
+	if err := checkPackageName(req.GetPackageName()); err != nil {
+		return err
+	}
+	if req.GetSize() < 1 {
+		return rpcstatus.BadField("size", "%d must be positive", req.GetSize())
+	}
+	return nil
+}
+
+// PutPackage returns a function that stores a package, which arrives as one body by REST, and returns its URI. req has no data.
+func PutPackage(r Resources, dashboards *dashboardproxy.Proxy) func(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error) {
+	s := newSubmissionServer(r, dashboards)
+	return func(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error) {
+		if err := checkUpload(req); err != nil {
+			return "", err
+		}
+		return s.put(ctx, req, content)
+	}
+}
+
+// put stores a package in the cluster of a request, or without one in the gateway.
+func (s *submissionServer) put(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error) {
+	if req.GetCluster() == "" {
+		return s.putIntoStore(ctx, req, content)
+	}
+	return s.putIntoCluster(ctx, req, content)
 }
 
 func (s *submissionServer) putIntoStore(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error) {

@@ -3,6 +3,9 @@ package service_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -85,4 +88,36 @@ func TestPackages(t *testing.T) {
 	}
 	w.await(t, "mine", "SUCCEEDED")
 	w.awaitLog(t, "mine", "from the package\n")
+}
+
+// TestPutPackage: a browser stores packages by REST.
+func TestPutPackage(t *testing.T) {
+	w := newWorld(t)
+	content := "PK files"
+	name := fmt.Sprintf("_ray_pkg_%x.zip", sha256.Sum256([]byte(content)))
+	for what, tc := range map[string]struct {
+		path, content string
+		code          int
+		want          string
+	}{
+		"another content": {"packages/" + name + "?jobName=train", "PK other", 400, "WRONG_SUM"},
+		"no content":      {"packages/" + name + "?jobName=train", "", 400, `"size"`},
+		"no job":          {"packages/" + name, content, 400, `"job_name"`},
+		"another name":    {"packages/x.zip?jobName=train", content, 400, "_ray_pkg_HASH.zip"},
+		"in a cluster":    {"clusters/demo/packages/" + name, content, 200, `{"uri":"gcs://` + name},
+		"no such cluster": {"clusters/nope/packages/" + name, content, 404, "nope"},
+		"stored":          {"packages/" + name + "?jobName=train", content, 200, `{"uri":"https://gateway.example:8888/packages/`},
+	} {
+		code, _, body, err := w.send(t, "PUT", tc.path, tc.content)
+		if err != nil || code != tc.code || !strings.Contains(body, tc.want) {
+			t.Errorf("%s: %d %v %s", what, code, err, body)
+		}
+	}
+	if code, _, body, err := w.send(t, "GET", "packages/"+name+"?jobName=train", ""); err != nil || code != 200 {
+		t.Errorf("find: %d %v %s", code, err, body)
+	}
+	w.change(func() { w.denied["create rayjobs"] = true })
+	if code, _, body, err := w.send(t, "PUT", "packages/"+name+"?jobName=train", content); err != nil || code != 403 {
+		t.Errorf("without the right: %d %v %s", code, err, body)
+	}
 }

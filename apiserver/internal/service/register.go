@@ -72,7 +72,9 @@ func RegisterAll(server grpc.ServiceRegistrar, r Resources, dashboards *dashboar
 	for _, kind := range r.Kinds {
 		Register(server, kind, special[kind])
 	}
-	raygatev2.RegisterSubmissionServiceServer(server, &submissionServer{Dashboards: Dashboards{clusters, dashboards}, tokens: tokens, jobs: jobs, packages: r.Packages})
+	submissions := newSubmissionServer(r, dashboards)
+	submissions.tokens = tokens
+	raygatev2.RegisterSubmissionServiceServer(server, submissions)
 	raygatev2.RegisterProfileServiceServer(server, &profileServer{reader: r.Profiles})
 	ended := historyOf(r, dashboards, tokens)
 	raygatev2.RegisterHistoryServiceServer(server, ended)

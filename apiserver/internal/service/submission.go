@@ -91,6 +91,11 @@ type submissionServer struct {
 
 var _ raygatev2.SubmissionServiceServer = (*submissionServer)(nil)
 
+// newSubmissionServer returns a server without tokens of pages.
+func newSubmissionServer(r Resources, dashboards *dashboardproxy.Proxy) *submissionServer {
+	return &submissionServer{Dashboards: Dashboards{r.of(Clusters), dashboards}, jobs: r.of(Jobs), packages: r.Packages}
+}
+
 // open returns the dashboard of a request for a caller who may do verb.
 func (s *submissionServer) open(ctx context.Context, req interface {
 	GetNamespace() string

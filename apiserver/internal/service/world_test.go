@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
+	"github.com/raygate/raygate/apiserver/internal/packages"
 	"github.com/raygate/raygate/apiserver/internal/profile"
 	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rest"
@@ -106,9 +108,18 @@ func newWorld(t *testing.T) *world {
 	entry, channel := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
 	tokens := store.NewTokens(nil, nil)
+	kept, err := packages.New(packages.Options{
+		Bucket: history.NewBucket(memblob.OpenBucket(nil), 0), URL: &url.URL{Scheme: "https", Host: "gateway.example:8888"}, MaxSize: 1 << 20, NamespaceSize: 1 << 20, Keep: time.Hour,
+		Jobs: func(context.Context, string) iter.Seq2[*store.Item, error] {
+			return func(func(*store.Item, error) bool) {}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var resources service.Resources
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
-		resources = service.Resources{History: w.past, Profiles: profiles}
+		resources = service.Resources{History: w.past, Profiles: profiles, Packages: kept}
 		for _, kind := range service.Kinds {
 			resources.Kinds = append(resources.Kinds, resource.New(kind, options(kind)))
 		}
@@ -121,7 +132,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.pages.Past = service.NewPast(resources, proxy, fstest.MapFS{"index.html": {Data: []byte("<!doctype html><p>")}, "static/a.js": {Data: []byte("1")}})
-	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Past: w.pages.Past, Pages: w.pages, FlowControl: entry})
+	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Past: w.pages.Past, Pages: w.pages, Package: service.PutPackage(resources, proxy), FlowControl: entry})
 	if err != nil {
 		t.Fatal(err)
 	}

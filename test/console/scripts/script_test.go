@@ -47,6 +47,12 @@ var exported = regexp.MustCompile(`(?m)^export `)
 
 func scriptOf(t *testing.T, name string) script {
 	t.Helper()
+	return scriptAt(t, "", name)
+}
+
+// scriptAt does so at a URL, as some functions are for secure pages only.
+func scriptAt(t *testing.T, url, name string) script {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(parts, name+".js"))
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +63,11 @@ func scriptOf(t *testing.T, name string) script {
 	}
 	t.Cleanup(page.Close)
 	s := script{page, t}
+	if url != "" {
+		if err := page.Go(url); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.run(exported.ReplaceAllString(string(text), "")) // not as a module, whose names no other code sees
 	return s
 }

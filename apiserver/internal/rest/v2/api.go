@@ -3,6 +3,7 @@ package v2
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -40,7 +41,7 @@ func services() []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// Options of New. All are required but Dashboard, Tunnel, Past and Pages.
+// Options of New. All are required but Dashboard, Tunnel, Package, Past and Pages.
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
@@ -52,6 +53,8 @@ type Options struct {
 	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
 	// Tunnel connects a WebSocket to a port of the head of a cluster. Errors and nil mean the same as for Dashboard.
 	Tunnel func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, port string) error
+	// Package stores a package that is one body, and returns its URI. Nil means that packages are taken by gRPC only.
+	Package func(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error)
 	// Past serves the answers of dashboards of past sessions. Nil means that there is no history.
 	Past *dashboardproxy.Past
 	// Pages shows dashboards to browsers. Nil means that it does not.
@@ -92,7 +95,7 @@ type call struct {
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if a.servedDashboard(w, r) {
+	if a.servedDashboard(w, r) || a.servedPackage(w, r) {
 		return
 	}
 	form, parts := chooseFormat(r), strings.Split(r.URL.Path, "/")

@@ -111,14 +111,14 @@ func (a *API) servedPath(w http.ResponseWriter, r *http.Request, s shown, path s
 	return true
 }
 
-// dashboardRequest is a request to path, which is escaped, of a dashboard, or to a port of a head.
+// dashboardRequest is a request to path, which is escaped, of a dashboard, or to a port of a head. In one with a package, cluster is the RayJob.
 type dashboardRequest struct {
 	route   string
 	cluster types.NamespacedName
 	path    string
 }
 
-// passOn calls serve, which passes a request on to a dashboard. It counts as a long call, because its duration is unknown. An error of serve means that
+// passOn calls serve, which passes a request on to a dashboard, or a package to the store. It counts as a long call, because its duration is unknown. An error of serve means that
 // nothing has been answered.
 func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest, serve func(r *http.Request) error) {
 	rest.SetRoute(w, d.route)
@@ -128,7 +128,10 @@ func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest,
 			mutates := d.route == tunnelRoute || !rest.IsRead(r.Method)
 			rest.Audit(ctx, r, d.route, mutates, "code", st.Code().String(), "namespace", d.cluster.Namespace, "name", d.cluster.Name, "path", d.path)
 		}()
-		err := checkCluster(d.cluster)
+		var err error
+		if d.route != packageRoute {
+			err = checkCluster(d.cluster)
+		}
 		if err == nil {
 			err = serve(r.WithContext(ctx))
 		}

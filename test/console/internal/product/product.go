@@ -83,7 +83,8 @@ func Start(ctx context.Context) (_ *Product, err error) {
 	}
 	p.Gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(p.logs, "gateway.log"), Ready: p.URL + "/readyz",
-		Args: []string{"--kubeconfig", gateway, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy", past, "--dashboard-pages=" + pages},
+		Args: []string{"--kubeconfig", gateway, "--grpc-address=" + at(2), "--http-address=" + at(3), "--metrics-address=" + at(4), "--use-kubernetes-proxy", past, "--dashboard-pages=" + pages,
+			"--package-url=" + p.URL}, // simulated Ray runs on this machine
 	}
 	for _, program := range []*programs.Program{p.Operator, p.Gateway} {
 		if err := program.Start(); err != nil {

@@ -71,7 +71,7 @@ async function send(method, path, {query, body, signal, accept = 'application/js
   try {
     response = await fetch(urlOf(path, query), {
       method, headers, signal, credentials: 'same-origin', cache: 'no-store',
-      body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+      body: body === undefined || typeof body === 'string' || body instanceof Blob ? body : JSON.stringify(body),
     });
   } catch (err) {
     if (err.name === 'AbortError') throw err;
@@ -93,7 +93,7 @@ async function send(method, path, {query, body, signal, accept = 'application/js
 }
 
 // request calls the API and returns the JSON of the answer, or its text when it is none. A string as body is YAML, all else JSON. onWarnings gets the
-// warnings of a call that succeeds.
+// warnings of a call that succeeds. A Blob is sent as it is.
 export async function request(method, path, options = {}) {
   const response = await send(method, path, options);
   const warnings = warningsOf(response.headers);

@@ -5,7 +5,9 @@ import {request} from '../lib/api.js';
 import {useRights} from '../lib/rights.js';
 import {objectPath} from '../lib/router.js';
 import {keepDraft} from '../parts/draft.js';
+import {Files, send} from '../parts/files.js';
 import {newRequestID} from '../parts/leaving.js';
+import {withWorkingDir} from '../parts/package.js';
 import {jobOf, submissionOf} from '../parts/templates.js';
 
 const maxClusters = 1000;
@@ -51,6 +53,7 @@ export function Submit({route}) {
   const [namespace, setNamespace] = useState(form.namespace); // the one that rights and clusters are asked for, once it is typed
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
+  const [picked, setPicked] = useState(null);
   const requestID = useRef('');
   const rights = useRights(namespace);
   const clusters = useClusters(to === 'cluster' ? namespace : '');
@@ -69,8 +72,8 @@ export function Submit({route}) {
   const wantedRight = to === 'own' ? ['create', 'rayjobs'] : ['create', 'services', 'proxy'];
   const mayNot = rights.loaded && !rights.error && !rights.can(...wantedRight);
   useEvery(mayNot, rights.again);
-  const job = () => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), profile: profile?.name, workers: Number(profile ? form.replicas : form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim(),
-    queue: form.queue.trim(), priorityClass: form.priorityClass.trim()});
+  const job = (more = {}) => jobOf({...form, name: form.name.trim(), namespace: form.namespace.trim(), profile: profile?.name, workers: Number(profile ? form.replicas : form.workers), cpu: form.cpu.trim(), memory: form.memory.trim(), image: form.image.trim(), version: form.version.trim(),
+    queue: form.queue.trim(), priorityClass: form.priorityClass.trim(), ...more});
   const submit = async (e) => {
     e.preventDefault();
     setBusy(true);
@@ -78,13 +81,16 @@ export function Submit({route}) {
     requestID.current ||= newRequestID();
     const base = `/apis/v2/namespaces/${encodeURIComponent(form.namespace.trim())}`;
     try {
+      const files = async (target) => (picked ? {runtimeEnv: withWorkingDir(form.runtimeEnv, await send(picked, base, target))} : {});
       if (to === 'own') {
-        const made = await request('POST', base + '/jobs', {query: {requestId: requestID.current}, body: job(), contentType: 'application/yaml'});
+        const name = form.name.trim() || (picked ? `rayjob-${requestID.current.slice(0, 8)}` : ''); // the URL of the files is for a job of this name
+        const body = job({name, ...await files({job: name})});
+        const made = await request('POST', base + '/jobs', {query: {requestId: requestID.current}, body, contentType: 'application/yaml'});
         toast(`RayJob ${made.metadata.name} is created.`);
         navigate(objectPath('jobs', made.metadata.namespace, made.metadata.name, 'logs'));
       } else {
         const id = form.name.trim() || `raysubmit_${requestID.current.replaceAll('-', '').slice(0, 16)}`; // ours, so that sending it again makes no second job
-        const made = await request('POST', `${base}/clusters/${encodeURIComponent(form.cluster)}/submissions`, {body: submissionOf({...form, id}), contentType: 'application/yaml'});
+        const made = await request('POST', `${base}/clusters/${encodeURIComponent(form.cluster)}/submissions`, {body: submissionOf({...form, id, ...await files({cluster: form.cluster})}), contentType: 'application/yaml'});
         toast(`Job ${made.submissionId} is submitted.`);
         navigate(`${objectPath('clusters', form.namespace.trim(), form.cluster)}?tab=submissions&submission=${encodeURIComponent(made.submissionId)}`);
       }
@@ -120,6 +126,7 @@ export function Submit({route}) {
       </div>
       ${field('entrypoint', 'Entrypoint', entrypointHint[to], {tag: 'textarea', rows: 3, required: true, placeholder: 'python -c "import ray; ray.init(); print(ray.cluster_resources())"'})}
       ${field('runtimeEnv', 'Runtime environment', 'YAML or JSON; may be left empty', {tag: 'textarea', rows: 4, placeholder: 'pip: [requests]\nenv_vars:\n  NAME: value'})}
+      <${Files} picked=${picked} onPick=${(files) => { requestID.current = ''; setPicked(files); }} />
       ${to === 'own' && profiles.length > 0 && html`<div class="fields">
         <div class="field"><label for="submit-profile">Profile</label>
           <select id="submit-profile" class="input" value=${profile?.name ?? ''} onChange=${set('profile')} aria-describedby="submit-profile-hint">
@@ -136,7 +143,7 @@ export function Submit({route}) {
       ${mayNot && html`<${Warnings} warnings=${[`You may not ${to === 'own' ? 'create rayjobs' : 'submit to clusters (create services/proxy)'} in namespace ${namespace}.`]} />`}
       <${ErrorBox} error=${error} title="It was not submitted." />
       <div class="page-foot">${!mayNot && html`<${Button} type="submit" kind="primary" busy=${busy}>Submit<//>`}
-        ${to === 'own' && html`<${Button} kind="quiet" onClick=${toYAML}>Go on in YAML<//>`}</div>
+        ${to === 'own' && !picked && html`<${Button} kind="quiet" onClick=${toYAML}>Go on in YAML<//>`}</div>
     </form>
   </main>`;
 }

@@ -138,9 +138,8 @@ class SubmissionServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UploadPackage(self, request_iterator, context):
-        """UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. There is
-        no path for it on REST; clients send the package of a cluster to Ray's own path,
-        `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
+        """UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. On
+        REST, `PUT` on a path of GetPackage does so: its body is the package, of at most 100 MiB.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -54,9 +54,8 @@ type SubmissionServiceClient interface {
 	// it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
 	// RayJobs.
 	GetPackage(ctx context.Context, in *GetPackageRequest, opts ...grpc.CallOption) (*GetPackageResponse, error)
-	// UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. There is
-	// no path for it on REST; clients send the package of a cluster to Ray's own path,
-	// `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
+	// UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. On
+	// REST, `PUT` on a path of GetPackage does so: its body is the package, of at most 100 MiB.
 	UploadPackage(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadPackageRequest, UploadPackageResponse], error)
 }
 
@@ -185,9 +184,8 @@ type SubmissionServiceServer interface {
 	// it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
 	// RayJobs.
 	GetPackage(context.Context, *GetPackageRequest) (*GetPackageResponse, error)
-	// UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. There is
-	// no path for it on REST; clients send the package of a cluster to Ray's own path,
-	// `PUT /apis/v2/namespaces/{namespace}/clusters/{cluster}/dashboard/api/packages/gcs/{package_name}`.
+	// UploadPackage stores a package of files in the cluster, or without a cluster in the gateway, which needs the right to `create` RayJobs. On
+	// REST, `PUT` on a path of GetPackage does so: its body is the package, of at most 100 MiB.
 	UploadPackage(grpc.ClientStreamingServer[UploadPackageRequest, UploadPackageResponse]) error
 	mustEmbedUnimplementedSubmissionServiceServer()
 }
