@@ -76,6 +76,19 @@ const (
 	// RayClusterExpired is False from the warning that the cluster is about to be suspended or deleted because it is idle or old, and True
 	// from the decision on.
 	RayClusterExpired = "Expired"
+	// RayClusterUpgradeInProgress is True while Pods are replaced by AnnotationUpgradeStrategy; the message counts them. It is False while only the
+	// head is left, which is not replaced.
+	RayClusterUpgradeInProgress = "UpgradeInProgress"
+)
+
+// Reasons of the condition RayClusterUpgradeInProgress.
+const (
+	// ReasonUpgradePaused says that AnnotationUpgradePaused holds the upgrade.
+	ReasonUpgradePaused = "UpgradePaused"
+	// ReasonUpgradeDeadlineExceeded says that the upgrade takes longer than AnnotationUpgradeDeadline. It continues.
+	ReasonUpgradeDeadlineExceeded = "UpgradeDeadlineExceeded"
+	// ReasonHeadNotUpgraded says that the head keeps the old template, because its loss would end all work. Status False.
+	ReasonHeadNotUpgraded = "HeadNotUpgraded"
 )
 
 // Reasons of the condition Idle.

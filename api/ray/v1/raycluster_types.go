@@ -442,7 +442,7 @@ type RayClusterStatus struct {
 	Head HeadInfo `json:"head,omitempty"`
 
 	// conditions of the cluster; their types are RayClusterProvisioned, HeadPodReady, ReplicaFailure,
-	// RayClusterSuspending, RayClusterSuspended, InvalidSpec, ChildFailure, BatchSchedulerProblem, Idle, Expired, Ready, Reconciling and Stalled.
+	// RayClusterSuspending, RayClusterSuspended, InvalidSpec, ChildFailure, BatchSchedulerProblem, UpgradeInProgress, Idle, Expired, Ready, Reconciling and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

@@ -4,7 +4,8 @@ import "strconv"
 
 // Annotations of a RayService by which its user controls an upgrade. KubeRay does not have them.
 const (
-	// AnnotationUpgradePaused set to true holds an upgrade where it is, and begins no other one.
+	// AnnotationUpgradePaused set to true holds an upgrade where it is, and begins no other one. It also holds the rolling upgrade of a RayCluster.
+	// It is an annotation because a pause is no change of the spec, and should not depend on the tool that applies it.
 	AnnotationUpgradePaused = "raygate.io/upgrade-paused"
 	// AnnotationCanaryWeight is the share of the traffic in percent, from 1 to 99, at which an incremental upgrade waits until it is confirmed.
 	AnnotationCanaryWeight = "raygate.io/canary-weight"

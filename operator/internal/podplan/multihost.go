@@ -22,6 +22,17 @@ type replica struct {
 	pods []*corev1.Pod
 	// leaving means that some Pods of the replica are being deleted.
 	leaving bool
+	// outdated means that some of the Pods have an outdated template.
+	outdated bool
+}
+
+// podsOf returns the Pods of the replicas.
+func podsOf(list []replica) []*corev1.Pod {
+	pods := make([]*corev1.Pod, 0, len(list))
+	for _, r := range list {
+		pods = append(pods, r.pods...)
+	}
+	return pods
 }
 
 // multiHost plans a group with multi-host replicas. A replica lives and dies as a whole, because the hosts of an accelerator are
@@ -31,7 +42,8 @@ type replica struct {
 // are replaced one by one as before: which ones form a replica is unknown.
 func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 	var whole, unfinished []replica
-	for _, r := range p.survivors(g, w) {
+	list, desired := p.replace(g, p.survivors(g, w), DesiredReplicas(g), hosts(g))
+	for _, r := range list {
 		if int64(len(r.pods)) == hosts(g) {
 			whole = append(whole, r)
 		} else {
@@ -46,11 +58,9 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 		p.deleteReplica(unfinished[0], ReasonScaleDown, "other replicas of the worker group need its room to become complete")
 		unfinished = unfinished[1:]
 	}
-	whole, unfinished = p.shrink(g, whole, unfinished)
-	for _, r := range slices.Concat(whole, unfinished) {
-		p.Keep = append(p.Keep, r.pods...)
-	}
-	missing := DesiredReplicas(g) - int64(len(whole)+len(unfinished))
+	whole, unfinished = p.shrink(desired, whole, unfinished)
+	p.Keep = append(p.Keep, podsOf(slices.Concat(whole, unfinished))...)
+	missing := desired - int64(len(whole)+len(unfinished))
 	if missing < 0 {
 		return // nothing to create, and nothing more may be deleted
 	}
@@ -71,8 +81,8 @@ func (p *planner) multiHost(index int, g *rayv1.WorkerGroupSpec, w workers) {
 }
 
 // shrink plans the deletion of surplus replicas from the start of each list, and returns the others.
-func (p *planner) shrink(g *rayv1.WorkerGroupSpec, whole, unfinished []replica) (keepWhole, keepUnfinished []replica) {
-	surplus := int64(len(whole)+len(unfinished)) - DesiredReplicas(g)
+func (p *planner) shrink(desired int64, whole, unfinished []replica) (keepWhole, keepUnfinished []replica) {
+	surplus := int64(len(whole)+len(unfinished)) - desired
 	for ; surplus > 0 && len(unfinished) > 0 && (p.mayShrink() || unfinished[0].name != ""); surplus-- {
 		// An incomplete replica is unusable; replace it without waiting for the autoscaler.
 		p.deleteReplica(unfinished[0], ReasonScaleDown, scaleDownMessage)
@@ -91,6 +101,7 @@ func (p *planner) survivors(g *rayv1.WorkerGroupSpec, w workers) []replica {
 	var list []replica
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		r := named[name]
+		r.outdated = slices.ContainsFunc(r.pods, p.outdated)
 		if reason, why := p.replicaMustGo(g, r); reason != "" {
 			p.deleteReplica(*r, reason, why)
 			continue
@@ -103,7 +114,7 @@ func (p *planner) survivors(g *rayv1.WorkerGroupSpec, w workers) []replica {
 	healthy := p.healthy(g, plain)
 	slices.SortFunc(healthy, func(a, b *corev1.Pod) int { return byWorth(b, a) }) // the Pods that are left over at the end are the least valuable
 	for chunk := range slices.Chunk(healthy, int(min(hosts(g), MaxCreates))) {
-		list = append(list, replica{pods: chunk})
+		list = append(list, replica{pods: chunk, outdated: slices.ContainsFunc(chunk, p.outdated)})
 	}
 	return list
 }
@@ -119,6 +130,8 @@ func (p *planner) replicaMustGo(g *rayv1.WorkerGroupSpec, r *replica) (Reason, s
 	switch {
 	case complete:
 		return "", ""
+	case r.outdated:
+		return ReasonReplicaIncomplete, "another host of its replica is gone, and new hosts would have another template"
 	case r.leaving:
 		return ReasonReplicaIncomplete, "another host of its replica is being deleted"
 	case !p.refused(g.GroupName) && slices.ContainsFunc(r.pods, running):
@@ -188,13 +201,28 @@ func (r *replica) trim(n int) []*corev1.Pod {
 	return extra
 }
 
-// byWorthOfReplica sorts the least valuable replica first: by number of Pods, then by the Pod that has made the least progress.
+// byWorthOfReplica sorts the least valuable replica first: by number of Pods, then by the Pod that has made the least progress. Of equal
+// progress, an outdated template comes first.
 func byWorthOfReplica(a, b replica) int {
+	x, y := a.least(), b.least()
 	return cmp.Or(
 		cmp.Compare(len(a.pods), len(b.pods)),
-		byWorth(a.least(), b.least()),
+		cmp.Compare(progress(x), progress(y)),
+		a.compareTemplate(b),
+		byWorth(x, y),
 		strings.Compare(b.name, a.name),
 	)
+}
+
+func (r replica) compareTemplate(other replica) int {
+	switch {
+	case r.outdated == other.outdated:
+		return 0
+	case r.outdated:
+		return -1
+	default:
+		return 1
+	}
 }
 
 func (r replica) least() *corev1.Pod { return slices.MinFunc(r.pods, byWorth) }

@@ -48,8 +48,10 @@ type Input struct {
 	// Refused reports whether a recent create of workers of the group was rejected. Nil means that only the status counts.
 	Refused func(group string) bool
 	// Hash is the hash of the spec, and Version the operator version that computed it, as in annotations of Pods. They matter only
-	// for the upgrade strategy Recreate.
+	// for the upgrade strategy Recreate, and for Rolling.
 	Hash, Version string
+	// Rolling replaces Pods whose template is outdated. Nil means that they stay.
+	Rolling *Rolling
 }
 
 // Plan contains the actions on the Pods of one cluster. Its Pods are those of the Input and must not be modified.
@@ -65,6 +67,11 @@ type Plan struct {
 	// AdoptHead is the head if another operator version created it under the upgrade strategy Recreate. Its hash cannot be compared
 	// and must be replaced by that of the Input. It is also in Keep.
 	AdoptHead *corev1.Pod
+	// Mark are Pods without the hash of their template that were certainly created from the current one, at most maxMark. They need
+	// the hash before the next change. They are also in Keep.
+	Mark []*corev1.Pod
+	// Upgrade is the progress of a rolling upgrade. Nil means that Rolling is nil or that the Pods are not compared.
+	Upgrade *Upgrade
 	// HeadRestartDisabled means that nothing is done because the head is gone and an annotation forbids its replacement.
 	HeadRestartDisabled bool
 	// AwaitSuspending means that nothing is done until the status records the suspension. A suspension always completes, so it must
@@ -134,6 +141,8 @@ const (
 	ReasonRequested Reason = "Requested"
 	// ReasonScaleDown means that the group has more workers than wanted.
 	ReasonScaleDown Reason = "ScaleDown"
+	// ReasonRollingUpdate means that the Pod, or another host of its replica, was created from an outdated template.
+	ReasonRollingUpdate Reason = "RollingUpdate"
 	// ReasonExtraHead means that the cluster has another, better head.
 	ReasonExtraHead Reason = "ExtraHead"
 )
@@ -156,6 +165,7 @@ func For(in Input) Plan {
 		return Plan{Keep: own.all, HeadRestartDisabled: true}
 	}
 	plan := planner{Input: in}
+	plan.begin(own)
 	plan.head(own)
 	known := map[string]bool{}
 	for i := range rc.Spec.WorkerGroupSpecs {
@@ -166,6 +176,7 @@ func For(in Input) Plan {
 		}
 	}
 	plan.orphans(own, known)
+	plan.finishUpgrade()
 	return plan.Plan
 }
 
@@ -173,6 +184,7 @@ func For(in Input) Plan {
 type planner struct {
 	Input
 	Plan
+	roll rollout
 }
 
 // mayShrink reports whether the plan chooses the workers to remove from a group that is too large.
@@ -248,24 +260,28 @@ func (p *planner) group(index int, g *rayv1.WorkerGroupSpec, workers workers) {
 // interchangeable plans a group whose workers are independent of each other.
 func (p *planner) interchangeable(index int, g *rayv1.WorkerGroupSpec, list []*corev1.Pod) {
 	healthy := p.healthy(g, list)
-	desired := DesiredPods(g)
-	if missing := desired - int64(len(healthy)); missing > 0 {
+	units := make([]replica, len(healthy))
+	for i := range healthy {
+		units[i] = replica{pods: healthy[i : i+1 : i+1], outdated: p.outdated(healthy[i])}
+	}
+	units, desired := p.replace(g, units, DesiredPods(g), 1)
+	if missing := desired - int64(len(units)); missing > 0 {
 		c := Create{Group: index}
 		if n := int(min(missing, MaxCreates)); p.Replicas {
-			c.Replicas = newReplicas(n, indicesOf(healthy))
+			c.Replicas = newReplicas(n, indicesOf(podsOf(units)))
 		} else {
 			c.Plain = n
 		}
 		p.CreateWorkers = append(p.CreateWorkers, c)
 	}
-	if surplus := int64(len(healthy)) - desired; surplus > 0 && p.mayShrink() {
-		slices.SortFunc(healthy, byWorth)
-		for _, pod := range healthy[:surplus] {
-			p.delete(pod, ReasonScaleDown, scaleDownMessage)
+	if surplus := int64(len(units)) - desired; surplus > 0 && p.mayShrink() {
+		slices.SortFunc(units, byWorthOfReplica)
+		for _, r := range units[:surplus] {
+			p.deleteReplica(r, ReasonScaleDown, scaleDownMessage)
 		}
-		healthy = healthy[surplus:]
+		units = units[surplus:]
 	}
-	p.Keep = append(p.Keep, healthy...)
+	p.Keep = append(p.Keep, podsOf(units)...)
 }
 
 // healthy plans the deletion of workers that must go, each on its own, and returns the others.
