@@ -18,19 +18,20 @@ type BackCount struct {
 
 // annotations are those on Ray objects that KubeRay does not support, and the effect of their absence.
 var annotations = map[string]string{
-	"raygate.io/wait-for-head":  "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
-	"raygate.io/probes":         "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
-	"raygate.io/login-shell":    "ignored: new Pods start Ray as ENABLE_LOGIN_SHELL says",
-	"raygate.io/idle-timeout":   "ignored: idle clusters keep running",
-	"raygate.io/max-age":        "ignored: old clusters keep running",
-	"raygate.io/upgrade-paused": "ignored: an upgrade continues",
-	"raygate.io/canary-weight":  "ignored: an upgrade continues without a confirmation",
-	"raygate.io/upgrade-abort":  "ignored: KubeRay upgrades to the spec that was aborted",
-	"raygate.io/delete-after":   "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
-	"raygate.io/group-sizes":    "ignored",
-	"raygate.io/request-id":     "ignored",
-	"raygate.io/request-hash":   "ignored",
-	"raygate.io/user":           "ignored",
+	"raygate.io/wait-for-head":    "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
+	"raygate.io/probes":           "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
+	"raygate.io/login-shell":      "ignored: new Pods start Ray as ENABLE_LOGIN_SHELL says",
+	"raygate.io/idle-timeout":     "ignored: idle clusters keep running",
+	"raygate.io/max-age":          "ignored: old clusters keep running",
+	"raygate.io/upgrade-paused":   "ignored: an upgrade continues",
+	"raygate.io/upgrade-strategy": "ignored: running Pods keep their template",
+	"raygate.io/canary-weight":    "ignored: an upgrade continues without a confirmation",
+	"raygate.io/upgrade-abort":    "ignored: KubeRay upgrades to the spec that was aborted",
+	"raygate.io/delete-after":     "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
+	"raygate.io/group-sizes":      "ignored",
+	"raygate.io/request-id":       "ignored",
+	"raygate.io/request-hash":     "ignored",
+	"raygate.io/user":             "ignored",
 }
 
 // conditions are the conditions that KubeRay does not write, by kind. They stay unchanged, unless KubeRay's CRD has no such field.

@@ -88,3 +88,43 @@ func TestSpecHash(t *testing.T) {
 		}
 	}
 }
+
+func TestTemplateHashes(t *testing.T) {
+	base := func() *rayv1.RayClusterSpec {
+		return &raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1), raytest.Workers("gpu", 1)).Spec
+	}
+	group := func(s *rayv1.RayClusterSpec) *rayv1.WorkerGroupSpec { return &s.WorkerGroupSpecs[0] }
+	cases := map[string]struct {
+		change func(*rayv1.RayClusterSpec)
+		want   []string // groups whose hash changes
+	}{
+		"replicas":            {change: func(s *rayv1.RayClusterSpec) { group(s).Replicas, group(s).MaxReplicas = new(int32(7)), nil }},
+		"tolerations":         {change: func(s *rayv1.RayClusterSpec) { group(s).Template.Spec.Tolerations = []corev1.Toleration{{Key: "k"}} }},
+		"token":               {change: func(s *rayv1.RayClusterSpec) { s.AuthOptions = &rayv1.AuthOptions{Mode: rayv1.AuthModeToken} }},
+		"Service":             {change: func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.ServiceType = corev1.ServiceTypeNodePort }},
+		"empty fields":        {change: func(s *rayv1.RayClusterSpec) { group(s).RayStartParams, group(s).Labels = nil, map[string]string{} }},
+		"unused autoscaler":   {change: func(s *rayv1.RayClusterSpec) { s.AutoscalerOptions = &rayv1.AutoscalerOptions{Image: new("i")} }},
+		"autoscaling":         {func(s *rayv1.RayClusterSpec) { s.EnableInTreeAutoscaling = new(true) }, []string{rayv1.HeadGroupName}},
+		"image of the head":   {func(s *rayv1.RayClusterSpec) { s.HeadGroupSpec.Template.Spec.Containers[0].Image = "x" }, []string{rayv1.HeadGroupName}},
+		"image of a worker":   {func(s *rayv1.RayClusterSpec) { group(s).Template.Spec.Containers[0].Image = "x" }, []string{"cpu"}},
+		"start parameters":    {func(s *rayv1.RayClusterSpec) { group(s).RayStartParams = map[string]string{"a": "b"} }, []string{"cpu"}},
+		"false, not the same": {func(s *rayv1.RayClusterSpec) { group(s).Template.Spec.AutomountServiceAccountToken = new(false) }, []string{"cpu"}},
+	}
+	before := TemplateHashes(base())
+	for name, tc := range cases {
+		s := base()
+		tc.change(s)
+		var changed []string
+		for group, hash := range TemplateHashes(s) {
+			if hash == "" || hash != before[group] {
+				changed = append(changed, group)
+			}
+		}
+		if diff := cmp.Diff(tc.want, changed); diff != "" {
+			t.Errorf("%s: groups with another hash (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := before["cpu"]; got != "da5bcb21a25e6976b4b55a09d29e201b" {
+		t.Errorf("another hash replaces the Pods of every user: %s", got)
+	}
+}

@@ -85,6 +85,10 @@ func urgent(before, after *rayv1.RayClusterStatus) bool {
 	if before.State != after.State || before.Reason != after.Reason || completes(before, after) {
 		return true
 	}
+	const upgrade = rayv1.RayClusterUpgradeInProgress // its message has numbers
+	if meta.IsStatusConditionTrue(before.Conditions, upgrade) != meta.IsStatusConditionTrue(after.Conditions, upgrade) {
+		return true
+	}
 	for _, kind := range []string{
 		rayv1.RayClusterInvalidSpec, rayv1.RayClusterReplicaFailure, rayv1.RayClusterStalled,
 		rayv1.RayClusterProvisioned, rayv1.RayClusterSuspending, rayv1.RayClusterSuspended,

@@ -11,6 +11,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/podexec"
+	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/pkg/devices/claims"
@@ -65,6 +66,10 @@ type scope struct {
 	schedulerProblems []string
 	// expiry is the plan for the end of an idle or old cluster. Set by expiry.
 	expiry expiryplan.Plan
+	// hashes are the hashes of templates by group, for clusters with a rolling upgrade; nil for others. Set by pods.
+	hashes map[string]string
+	// upgrade is the progress of a rolling upgrade; nil for none. Set by pods.
+	upgrade *podplan.Upgrade
 	// headRestartDisabled means that the head is gone and must not be recreated. Set by pods.
 	headRestartDisabled bool
 	// children are the failures of children. Set by the steps that create them.

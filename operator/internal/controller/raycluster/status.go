@@ -24,6 +24,7 @@ var statusParts = []statusPart{
 	{"", setInvalidSpec},
 	{stepPods, setReplicaFailure},
 	{stepPods, setChildFailure},
+	{stepPods, setUpgrade},
 	{stepGangs, setBatchScheduler},
 	{"", setHeadPodReady},
 	{"", setSuspension}, // before setProvisioned, which a completed suspension resets

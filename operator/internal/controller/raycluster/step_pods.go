@@ -41,7 +41,9 @@ func (r *Reconciler) pods(ctx context.Context, s *scope) {
 		s.after(reconcile.Soon) // the status is saved right after the steps
 		return
 	}
+	s.upgrade = plan.Upgrade
 	r.adoptHead(ctx, s, plan.AdoptHead)
+	r.markPods(ctx, s, plan.Mark)
 	w := r.podWork(s, plan)
 	result := r.executor.Run(ctx, w)
 	s.pods = append(slices.Clone(s.pods), result.Created...)
@@ -74,7 +76,11 @@ func (r *Reconciler) podInput(s *scope) podplan.Input {
 		Refused:              func(group string) bool { return r.executor.Unfinished(s.cluster, group) },
 		Version:              r.config.Pod.OperatorVersion,
 	}
-	if podplan.Recreates(s.cluster) {
+	if u := s.cluster.RollingUpdate(); u != nil {
+		s.hashes = pod.TemplateHashes(&s.cluster.Spec)
+		in.Rolling = &podplan.Rolling{RollingUpdate: u, Hashes: s.hashes}
+	}
+	if in.Rolling != nil || podplan.Recreates(s.cluster) {
 		in.Hash = pod.SpecHash(&s.cluster.Spec) // only if needed, because it encodes the whole spec
 	}
 	return in
@@ -89,6 +95,7 @@ func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
 	if plan.CreateHead && !s.awaitsClaims[rayv1.HeadGroupName] {
 		w.Head = pod.Head(s.cluster, r.podOptions(s))
 		nameHead(w.Head, s.cluster)
+		s.mark(rayv1.HeadGroupName, w.Head)
 		r.decorate(s, rayv1.HeadGroupName, w.Head)
 	}
 	for _, c := range plan.CreateWorkers {
@@ -110,6 +117,7 @@ func (r *Reconciler) workerModel(s *scope, g *rayv1.WorkerGroupSpec) *corev1.Pod
 			metav1.SetMetaDataAnnotation(&model.ObjectMeta, key, value)
 		}
 	}
+	s.mark(g.GroupName, model)
 	r.decorate(s, g.GroupName, model)
 	return model
 }
@@ -139,29 +147,49 @@ func places(g *rayv1.WorkerGroupSpec, c podplan.Create, slice *pod.Slice) []*pod
 	return list
 }
 
-// adoptHead replaces the hash of another operator version, so that later changes of the spec are detected. It sends a patch,
-// because cached Pods are incomplete.
+// mark gives a new Pod the hash of its template if the cluster has a rolling upgrade.
+func (s *scope) mark(group string, p *corev1.Pod) {
+	if hash := s.hashes[group]; hash != "" {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, rayv1.AnnotationTemplateHash, hash)
+	}
+}
+
+// markPods gives Pods the hash of their template. A Pod that the cache shows too late gets it twice, which changes nothing.
+func (r *Reconciler) markPods(ctx context.Context, s *scope, list []*corev1.Pod) {
+	for _, p := range list {
+		if !r.annotate(ctx, s, p, map[string]string{rayv1.AnnotationTemplateHash: s.hashes[p.Labels[rayv1.LabelGroup]]}) {
+			return
+		}
+	}
+}
+
+// adoptHead replaces the hash of another operator version, so that later changes of the spec are detected.
 func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) {
 	const adopted = "adopted head"
-	if head == nil || r.said.Has(s.cluster.UID, adopted, string(head.UID)) {
-		return // already patched; the cache does not show it yet
+	if head == nil || r.said.Has(s.cluster.UID, adopted, string(head.UID)) || !r.annotate(ctx, s, head, r.origin(s.cluster)) {
+		return // without one, or already patched: the cache does not show it yet
 	}
+	r.said.Say(s.cluster.UID, adopted, string(head.UID))
+	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
+}
+
+// annotate sets annotations of a Pod that does not have them yet, and reports whether that succeeded. It sends a patch, because cached Pods are
+// incomplete.
+func (r *Reconciler) annotate(ctx context.Context, s *scope, p *corev1.Pod, annotations map[string]string) bool {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         head.UID, // protects a newer head of the same name
-		"annotations": r.origin(s.cluster),
+		"uid":         p.UID, // protects a newer Pod of the same name
+		"annotations": annotations,
 	}})
 	if err == nil {
-		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: head.Namespace, Name: head.Name}}
+		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
 		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
 		// Only the next change of the spec depends on it.
-		ctrllog.FromContext(ctx).Error(err, "Adopting the head Pod of another operator version", "pod", head.Name)
+		ctrllog.FromContext(ctx).Error(err, "Annotating a Pod that was created without the hash of its spec", "pod", p.Name)
 		s.after(reconcile.LastRetry)
-		return
 	}
-	r.said.Say(s.cluster.UID, adopted, string(head.UID))
-	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
+	return err == nil
 }
 
 // nameHead replaces the generated name of the head Pod by a fixed one of the same form. The API server then rejects a second head
