@@ -218,6 +218,9 @@ func updates() []row[cluster] {
 		{ID: "RC-546", Name: "claim", Update: true, Before: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "a"}}),
 			Mutate: withGCS(rayv1.GcsFaultToleranceOptions{Backend: "rocksdb", Storage: &rayv1.GcsEmbeddedStorage{ClaimName: "b"}}), WantFields: at(o + ".storage.claimName"), Warning: true, Options: gate(validation.GateEmbeddedGCSStorage, true)},
 		{ID: "RC-551", Name: "image", Update: true, Mutate: func(rc *cluster) { worker(rc).Image = "rayproject/ray:2.56.0-gpu" }, WantFields: at(group0), Warning: true},
+		{ID: "RC-551", Name: "environment", Update: true, Mutate: func(rc *cluster) { worker(rc).Env = []corev1.EnvVar{{Name: "A", Value: "b"}} }, Fix: annotation(rayv1.AnnotationUpgradeStrategy, "RollingUpdate"), WantFields: at(group0), Warning: true},
+		{ID: "RC-551", Name: "rolling upgrade of a head without fault tolerance", Update: true, Before: annotation(rayv1.AnnotationUpgradeStrategy, "RollingUpdate"), Mutate: headEnv("A", "b"),
+			Fix: both(headEnv("RAY_REDIS_ADDRESS", "redis:6379"), annotation(rayv1.AnnotationFTEnabled, "true")), WantFields: at("spec.headGroupSpec"), Warning: true},
 		{ID: "RC-551", Name: "autoscaler", Update: true, Mutate: autoscaling, WantFields: at("spec.enableInTreeAutoscaling"), Warning: true},
 		{ID: "RC-551", Name: "resources of the autoscaler", Update: true, Before: autoscalerVersion("v2"), Mutate: func(rc *cluster) { rc.Spec.AutoscalerOptions.Image = new("autoscaler:2") },
 			Fix: func(rc *cluster) {

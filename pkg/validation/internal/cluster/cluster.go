@@ -118,6 +118,7 @@ func Check(out *rule.Report, rc *rayv1.RayCluster, o rule.Options) {
 	checkClippedNames(out, c, field.NewPath("metadata", "name"))
 	CheckSpec(out, c, path)
 	checkUpgradeOwner(out, rc117, c, rc.Labels[rayv1.LabelOriginatedFromCRD], path.Child("upgradeStrategy", "type"))
+	checkRollingUpdate(out, rc)
 	checkOwnSuspend(out, c, path.Child("workerGroupSpecs"))
 	CheckKueue(out, c, path, 0)
 	CheckStatus(out, rc)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -54,7 +55,7 @@ func checkStorageChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *
 	}
 }
 
-var rc551 = rule.New(rule.Rule{ID: "RC-551", Kind: "RayCluster", Field: "spec: headGroupSpec, workerGroupSpecs[i], enableInTreeAutoscaling, autoscalerOptions, gcsFaultToleranceOptions, historyServerOptions", Condition: "what Pods are made from is changed with upgradeStrategy unset or None", Transition: true,
+var rc551 = rule.New(rule.Rule{ID: "RC-551", Kind: "RayCluster", Field: "spec: headGroupSpec, workerGroupSpecs[i], enableInTreeAutoscaling, autoscalerOptions, gcsFaultToleranceOptions, historyServerOptions", Condition: "what Pods are made from is changed with upgradeStrategy unset or None, unless annotation raygate.io/upgrade-strategy replaces them", Transition: true,
 	Remedy: "Pods that run keep the old template; delete them, or set upgradeStrategy.type to Recreate"})
 var rc554 = rule.New(rule.Rule{ID: "RC-554", Kind: "RayCluster", Field: "spec.workerGroupSpecs[i].numOfHosts", Condition: "changed", Transition: true,
 	Remedy: "replicas of the old size are deleted and made anew"})
@@ -66,8 +67,10 @@ func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClu
 	for i := range old.WorkerGroupSpecs {
 		before[old.WorkerGroupSpecs[i].GroupName] = &old.WorkerGroupSpecs[i]
 	}
+	rolls := rc.RollingUpdate() != nil
 	if !recreates(&rc.Spec) {
-		checkHeadChange(out, &rc.Spec, old, path)
+		tolerant := rc.Spec.GcsFaultToleranceOptions != nil || strings.EqualFold(rc.Annotations[rayv1.AnnotationFTEnabled], "true")
+		checkHeadChange(out, &rc.Spec, old, rolls && tolerant, path)
 	}
 	for i := range rc.Spec.WorkerGroupSpecs {
 		g := &rc.Spec.WorkerGroupSpecs[i]
@@ -75,7 +78,7 @@ func checkGroupChanges(out *rule.Report, rc *rayv1.RayCluster, old *rayv1.RayClu
 		if was == nil {
 			continue
 		}
-		out.When(!recreates(&rc.Spec) && podsDiffer(workerGroup(g), workerGroup(was))).Forbidden(rc551, groups.Index(i))
+		out.When(!recreates(&rc.Spec) && !rolls && podsDiffer(workerGroup(g), workerGroup(was))).Forbidden(rc551, groups.Index(i))
 		out.When(g.NumOfHosts != was.NumOfHosts).Invalid(rc554, groups.Index(i).Child("numOfHosts"), g.NumOfHosts)
 	}
 	if recreates(&rc.Spec) {
@@ -102,10 +105,14 @@ func checkGroupsKept(out *rule.Report, rc, old *rayv1.RayCluster, path *field.Pa
 	}
 }
 
-// checkHeadChange reports changes to the settings that the head Pod is made from.
-func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *field.Path) {
+// checkHeadChange reports changes to the settings that the head Pod is made from. A head that is replaced must keep its store.
+func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, replaced bool, path *field.Path) {
 	differ := func(name string, a, b any) {
 		out.When(!equality.Semantic.DeepEqual(a, b)).Forbidden(rc551, path.Child(name))
+	}
+	differ("gcsFaultToleranceOptions", gcsConnection(new), gcsConnection(old))
+	if replaced {
+		return
 	}
 	scales := metadata.IsTrue(new.EnableInTreeAutoscaling)
 	out.When(podsDiffer(headGroup(&new.HeadGroupSpec), headGroup(&old.HeadGroupSpec))).Forbidden(rc551, path.Child("headGroupSpec"))
@@ -113,7 +120,6 @@ func checkHeadChange(out *rule.Report, new, old *rayv1.RayClusterSpec, path *fie
 	if scales {
 		differ("autoscalerOptions", autoscalerContainer(new), autoscalerContainer(old))
 	}
-	differ("gcsFaultToleranceOptions", gcsConnection(new), gcsConnection(old))
 	differ("historyServerOptions", new.HistoryServerOptions, old.HistoryServerOptions)
 }
 

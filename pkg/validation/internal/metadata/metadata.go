@@ -175,24 +175,31 @@ var expiryRemedies = map[string]string{
 }
 
 const (
-	turnsOff      = "is not understood, so that the cluster is neither suspended nor deleted; "
-	validDuration = `matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[%[1]s]) > duration('0s')`
+	turnsOff = "is not understood, so that the cluster is neither suspended nor deleted; "
+	// ValidDuration is a Go duration above 0, for AnnotationPolicy.
+	ValidDuration = `matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[%[1]s]) > duration('0s')`
 	validTime     = `matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$')`
 )
 
 var rc592 = rule.New(rule.Rule{ID: "RC-592", Kind: rule.KindAny, Field: "metadata.annotations: idle-timeout, max-age, expiry-action, keep-until, suspend-grace",
 	Condition: "not a duration above 0, an action or a time in RFC 3339",
 	Policies: []rule.Policy{
-		expiryPolicy(rayv1.AnnotationIdleTimeout, validDuration), expiryPolicy(rayv1.AnnotationMaxAge, validDuration),
+		expiryPolicy(rayv1.AnnotationIdleTimeout, ValidDuration), expiryPolicy(rayv1.AnnotationMaxAge, ValidDuration),
 		expiryPolicy(rayv1.AnnotationExpiryAction, "matches('^(Suspend|Delete)$')"), expiryPolicy(rayv1.AnnotationKeepUntil, validTime),
-		expiryPolicy(rayv1.AnnotationSuspendGrace, validDuration),
+		expiryPolicy(rayv1.AnnotationSuspendGrace, ValidDuration),
 	}})
 var rc593 = rule.New(rule.Rule{ID: "RC-593", Kind: rule.KindAny, Field: "metadata.annotations: suspend-schedule, resume-schedule, schedule-time-zone",
 	Condition: "neither five cron fields nor a descriptor such as @daily; not a known time zone"})
 
 func expiryPolicy(key, valid string) rule.Policy {
+	return AnnotationPolicy(key, valid, expiryRemedies[key])
+}
+
+// AnnotationPolicy is about an annotation that may be absent. valid is the rest of a CEL expression that begins with its value, with %[1]s for
+// the quoted key.
+func AnnotationPolicy(key, valid, says string) rule.Policy {
 	quoted := "'" + key + "'"
-	return rule.Policy{Field: "metadata.annotations[" + key + "]", Says: expiryRemedies[key],
+	return rule.Policy{Field: "metadata.annotations[" + key + "]", Says: says,
 		Valid: "!(" + quoted + " in annotations) || annotations[" + quoted + "]." + strings.ReplaceAll(valid, "%[1]s", quoted)}
 }
 

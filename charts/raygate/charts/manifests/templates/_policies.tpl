@@ -717,6 +717,49 @@ spec:
       && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
     message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood; use
       a duration above 0, as in 30m (RC-592)'
+  - expression: false || (!('raygate.io/upgrade-strategy' in variables.annotations)
+      || variables.annotations['raygate.io/upgrade-strategy'].matches('^RollingUpdate$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-strategy' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/upgrade-strategy'].matches('^RollingUpdate$')))
+    message: 'metadata.annotations[raygate.io/upgrade-strategy]: is not understood,
+      so that no Pods are replaced; use RollingUpdate, or remove it (RC-594)'
+  - expression: false || (!('raygate.io/max-unavailable' in variables.annotations)
+      || variables.annotations['raygate.io/max-unavailable'].matches('^([0-9]{1,9}|([0-9]{1,2}|100)%)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/max-unavailable' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/max-unavailable'].matches('^([0-9]{1,9}|([0-9]{1,2}|100)%)$')))
+    message: 'metadata.annotations[raygate.io/max-unavailable]: is not understood,
+      so that no Pods are replaced; use a number or a percentage of replicas, as in
+      1 or 25% (RC-594)'
+  - expression: false || (!('raygate.io/max-surge' in variables.annotations) || variables.annotations['raygate.io/max-surge'].matches('^([0-9]{1,9}|([0-9]{1,2}|100)%)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/max-surge' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/max-surge'].matches('^([0-9]{1,9}|([0-9]{1,2}|100)%)$')))
+    message: 'metadata.annotations[raygate.io/max-surge]: is not understood, so that
+      no Pods are replaced; use a number or a percentage of replicas, as in 1 or 25%
+      (RC-594)'
+  - expression: false || (!('raygate.io/upgrade-paused' in variables.annotations)
+      || variables.annotations['raygate.io/upgrade-paused'].matches('^(true|false)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-paused' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/upgrade-paused'].matches('^(true|false)$')))
+    message: 'metadata.annotations[raygate.io/upgrade-paused]: is not understood,
+      so that no Pods are replaced; use true or false (RC-594)'
+  - expression: false || (!('raygate.io/upgrade-deadline' in variables.annotations)
+      || variables.annotations['raygate.io/upgrade-deadline'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.annotations['raygate.io/upgrade-deadline']) > duration('0s'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-deadline' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/upgrade-deadline'].matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$')
+      && duration(variables.old_annotations['raygate.io/upgrade-deadline']) > duration('0s')))
+    message: 'metadata.annotations[raygate.io/upgrade-deadline]: is not understood,
+      so that no Pods are replaced; use a duration above 0, as in 1h (RC-594)'
+  - expression: variables.cluster == null || (!('raygate.io/upgrade-strategy' in variables.annotations)
+      || !has(variables.cluster.upgradeStrategy) || !has(variables.cluster.upgradeStrategy.type)
+      || variables.cluster.upgradeStrategy.type != 'Recreate') || (request.operation
+      == 'UPDATE' && !(variables.old_cluster == null || (!('raygate.io/upgrade-strategy'
+      in variables.old_annotations) || !has(variables.old_cluster.upgradeStrategy)
+      || !has(variables.old_cluster.upgradeStrategy.type) || variables.old_cluster.upgradeStrategy.type
+      != 'Recreate')))
+    message: 'metadata.annotations[raygate.io/upgrade-strategy]: has no effect, because
+      upgradeStrategy.type Recreate replaces all Pods at once; remove one of the two
+      (RC-595)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
