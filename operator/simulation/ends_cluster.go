@@ -15,6 +15,7 @@ var clusterEnds = []rule[*rayv1.RayCluster]{
 	clusterHasFailed,
 	clusterIsScheduled,
 	clusterIsIdle,
+	clusterIsUpgraded,
 	clusterIsScaled,
 	clusterLacksPods,
 	clusterIsNotSuspended,

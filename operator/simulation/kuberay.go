@@ -77,7 +77,9 @@ func leaveAsKubeRay(o client.Object) {
 	if annotations[rayv1.AnnotationKubeRayVersion] != "" {
 		annotations[rayv1.AnnotationKubeRayVersion] = "v1.7.0"
 	}
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "raygate.io/") })
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return strings.HasPrefix(key, "raygate.io/") && !slices.Contains(upgradeAnnotations, key)
+	})
 	o.SetAnnotations(annotations)
 	switch o := o.(type) {
 	case *batchv1.Job:
@@ -95,6 +97,9 @@ func leaveAsKubeRay(o client.Object) {
 			rayv1.RayServiceSuspending, rayv1.RayServiceSuspended)
 	}
 }
+
+// upgradeAnnotations are set by users, so that they stay.
+var upgradeAnnotations = []string{rayv1.AnnotationUpgradeStrategy, rayv1.AnnotationMaxUnavailable, rayv1.AnnotationMaxSurge, rayv1.AnnotationUpgradePaused}
 
 func keep(list *[]metav1.Condition, kinds ...string) {
 	*list = slices.DeleteFunc(*list, func(c metav1.Condition) bool { return !slices.Contains(kinds, c.Type) })

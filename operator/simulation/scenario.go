@@ -75,6 +75,9 @@ func newScenario(seed uint64) *scenario {
 	if s.topic == "job" && r.IntN(2) == 0 {
 		s.attempts(r)
 	}
+	if s.topic == "cluster" && r.IntN(2) == 0 {
+		s.upgrades(r)
+	}
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
 }

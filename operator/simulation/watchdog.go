@@ -30,6 +30,8 @@ var Invariants = map[string]string{
 	"givesUp":            "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
 	"warningHasCause":    "A warning about a child has a cause: a fault, or an object of somebody else.",
 	"pauseHolds":         "An upgrade that is paused, or a canary that is not confirmed, moves no traffic to the new cluster, and the new cluster is neither promoted nor deleted.",
+	"podsStayPaused":     "A rolling upgrade that is paused replaces no worker that is ready.",
+	"withinLimits":       "Never more replicas are unavailable than a rolling upgrade allows.",
 	"abortHolds":         "A cluster that its user has given up is not promoted while the one before it exists.",
 	"neverIdleInUse":     "A cluster is not suspended as idle while something has been running on it, nor while it is kept, nor before the time of its schedule.",
 	"resumedBySchedule":  "The operator resumes only clusters that it has suspended, and only by their schedule.",
@@ -75,20 +77,15 @@ type watchdog struct {
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
 	controls   map[string]time.Time    // since when annotations of RayServices about upgrades have their values
 	serving    map[string]serving      // Pods that take requests
-	unrecorded map[types.UID]bool      // head Pods that went before their RayJob said that Ray has the job
-}
-
-// size is the number of Pods of a group that a cluster requested from a time on.
-type size struct {
-	at    time.Time
-	group string
-	pods  int32
+	rolling    rollingWatch
+	unrecorded map[types.UID]bool // head Pods that went before their RayJob said that Ray has the job
 }
 
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
 		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, controls: map[string]time.Time{}, serving: map[string]serving{}, unrecorded: map[types.UID]bool{},
+		rolling: rollingWatch{paused: map[string]time.Time{}, disturbed: map[string]time.Time{}},
 	}
 }
 
@@ -155,6 +152,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 			d.violateLocked("foreignUntouched", "%s %s of somebody else was changed", c.Kind.Kind, c.Old.GetName())
 		}
 	}
+	d.noteRolling(c)
 	switch c.Kind {
 	case kindCluster:
 		d.noteSize(c)
@@ -173,6 +171,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 		if c.Old == nil && c.Actor == actorOperator {
 			d.checkPods(c.New.(*corev1.Pod))
 		}
+		d.checkRolling(c)
 	case kindRayJob:
 		d.checkResult(c)
 	case kindRayService:
@@ -237,68 +236,6 @@ func (d *watchdog) checkConfigured(rs *rayv1.RayService) {
 
 // labelForeign marks objects of somebody else.
 const labelForeign = "example.com/foreign"
-
-// noteSize notes how many Pods a cluster asks for. The caller holds the lock.
-func (d *watchdog) noteSize(c apiserver.Change) {
-	rc, ok := c.New.(*rayv1.RayCluster)
-	if !ok || rc == nil {
-		return
-	}
-	name := rc.Name
-	note := func(group string, pods int32) { d.sizes[name] = append(d.sizes[name], size{time.Now(), group, pods}) }
-	note(rayv1.HeadGroupName, 1)
-	for _, g := range rc.Spec.WorkerGroupSpecs {
-		if g.Replicas != nil {
-			note(g.GroupName, *g.Replicas*max(1, g.NumOfHosts))
-		}
-	}
-}
-
-// memory is how long the operator may act upon a size that is not the latest.
-const memory = 90 * time.Second
-
-// checkPods counts the Pods of a group when one is added. The caller holds the lock, and the store is locked, so that the count is made later.
-func (d *watchdog) checkPods(p *corev1.Pod) {
-	cluster, group := p.Labels[rayv1.LabelCluster], p.Labels[rayv1.LabelGroup]
-	if p.Labels[rayv1.LabelNodeType] != string(rayv1.HeadNode) && p.Labels[rayv1.LabelNodeType] != string(rayv1.WorkerNode) {
-		return
-	}
-	d.world.after(0, "count Pods", func() {
-		all := d.world.store.All(kindPod)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		var alive int32
-		for _, o := range all {
-			other := o.(*corev1.Pod)
-			if other.Labels[rayv1.LabelCluster] == cluster && other.Labels[rayv1.LabelGroup] == group && !d.replaced[other.Name] && d.world.stays(other) {
-				alive++
-			}
-		}
-		if most := d.allowed(cluster, group); alive > most && !d.world.recently(faultLost) { // a creation whose answer is lost may have had its effect
-			d.violateLocked("podsWithinSpec", "%d Pods of group %s of %s, whose spec asks for %d", alive, group, cluster, most)
-		}
-	})
-}
-
-// stays reports whether a Pod has not ended and is not about to be deleted.
-func (w *world) stays(p *corev1.Pod) bool {
-	return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && !w.orphaned(p)
-}
-
-// allowed returns how many Pods of a group the operator may act upon: the most of the latest sizes. The caller holds the lock.
-func (d *watchdog) allowed(cluster, group string) int32 {
-	var most, latest int32
-	for _, s := range d.sizes[cluster] {
-		switch {
-		case s.group != group:
-		case time.Since(s.at) > memory:
-			latest = s.pods
-		default:
-			most = max(most, s.pods)
-		}
-	}
-	return max(most, latest)
-}
 
 // checkTraffic holds the places to which requests are led against those where the application runs.
 func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
