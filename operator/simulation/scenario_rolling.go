@@ -99,25 +99,27 @@ const seenWithin = 10 * time.Second
 func (d *watchdog) checkRolling(c apiserver.Change) {
 	p, ok := c.Old.(*corev1.Pod)
 	deleted := ok && c.Actor == actorOperator && p.DeletionTimestamp == nil && (c.New == nil || c.New.GetDeletionTimestamp() != nil)
-	if !deleted || p.Labels[rayv1.LabelNodeType] != string(rayv1.WorkerNode) || !isReady(p) {
+	if deleted && p.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) && isReady(p) {
+		d.world.after(0, "count workers", func() { d.checkReplaced(p) })
+	}
+}
+
+// checkReplaced looks at the other workers after the deletion of one.
+func (d *watchdog) checkReplaced(p *corev1.Pod) {
+	w, cluster, group := d.world, p.Labels[rayv1.LabelCluster], p.Labels[rayv1.LabelGroup]
+	rc, pods, replicas := w.clusterObject(cluster), w.readyWorkers(cluster, group), w.setting("replica indices "+w.version, 0.5)
+	disturbed := isSuspended(rc) || w.recently(faultWatch) || w.recently(faultAbsent) || w.excused()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rc.RollingUpdate() == nil || disturbed || time.Since(d.rolling.disturbed[cluster]) < memory {
 		return
 	}
-	w, cluster := d.world, p.Labels[rayv1.LabelCluster]
-	w.after(0, "count workers", func() {
-		rc, pods, replicas := w.clusterObject(cluster), w.readyWorkers(cluster, p.Labels[rayv1.LabelGroup]), w.setting("replica indices "+w.version, 0.5)
-		disturbed := isSuspended(rc) || w.recently(faultWatch) || w.recently(faultAbsent) || w.excused()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if rc.RollingUpdate() == nil || disturbed || time.Since(d.rolling.disturbed[cluster]) < memory {
-			return
-		}
-		if since, paused := d.rolling.paused[cluster]; paused && time.Since(since) > seenWithin {
-			d.violateLocked("podsStayPaused", "%s is deleted, although upgrades are paused for %s", p.Name, time.Since(since))
-		}
-		if wrong := exceedsLimits(rc, p.Labels[rayv1.LabelGroup], pods, replicas); wrong != "" {
-			d.violateLocked("withinLimits", "%s is deleted, %s", p.Name, wrong)
-		}
-	})
+	if since, paused := d.rolling.paused[cluster]; paused && time.Since(since) > seenWithin {
+		d.violateLocked("podsStayPaused", "%s is deleted, although upgrades are paused for %s", p.Name, time.Since(since))
+	}
+	if wrong := exceedsLimits(rc, group, pods, replicas); wrong != "" {
+		d.violateLocked("withinLimits", "%s is deleted, %s", p.Name, wrong)
+	}
 }
 
 // exceedsLimits describes a group that has too few ready Pods; empty if it has enough. An operator without replicas counts Pods.

@@ -180,11 +180,10 @@ func (p *planner) finishUpgrade() {
 	if p.Rolling == nil {
 		return
 	}
-	for _, pod := range p.Keep {
-		if pod.Annotations[rayv1.AnnotationTemplateHash] == "" && !p.outdated(pod) && len(p.Mark) < maxMark {
-			p.Mark = append(p.Mark, pod)
-		}
-	}
+	p.Mark = slices.DeleteFunc(slices.Clone(p.Keep), func(pod *corev1.Pod) bool {
+		return pod.Annotations[rayv1.AnnotationTemplateHash] != "" || p.outdated(pod)
+	})
+	p.Mark = p.Mark[:min(len(p.Mark), maxMark)]
 	head, u := p.roll.head, p.Upgrade
 	begun := meta.IsStatusConditionTrue(p.Cluster.Status.Conditions, rayv1.RayClusterUpgradeInProgress)
 	u.InProgress = p.roll.outdated || begun && p.roll.pending

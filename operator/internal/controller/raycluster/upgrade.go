@@ -44,11 +44,11 @@ func eventsOfUpgrade(before metav1.Condition, reason, message string) (all []rep
 	if before.Status != metav1.ConditionTrue {
 		all = append(all, report.Normal("UpgradeStarted", actionUpdate, "%s", message))
 	}
-	switch {
-	case reason == before.Reason:
-	case reason == rayv1.ReasonUpgradeDeadlineExceeded:
+	switch reason {
+	case before.Reason:
+	case rayv1.ReasonUpgradeDeadlineExceeded:
 		all = append(all, report.Warning(reason, actionUpdate, message))
-	case reason == rayv1.ReasonUpgradePaused:
+	case rayv1.ReasonUpgradePaused:
 		all = append(all, report.Normal(reason, actionUpdate, "%s", message))
 	}
 	return all
