@@ -81,6 +81,8 @@ func TestPast(t *testing.T) {
 	u.seesNoMore("in the last")
 	u.click("button", "The next one")
 	u.sees("2 of 111 lines")
+	u.must(u.page.Choose("Log of", "raylet.out of the head"))
+	u.sees("a simulated node of Ray")
 	for _, tab := range []string{"Events", "Pods", "YAML"} {
 		u.click("link", tab)
 		u.must(u.page.Wait(func() error { return absent(u, "status", "Loading") }))

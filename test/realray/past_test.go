@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -32,6 +33,11 @@ func TestPastSession(t *testing.T) {
 	if err != nil {
 		t.Skipf("Ray's pages are NOT tested: %v", err)
 	}
+	profile, err := os.MkdirTemp("", "raygate-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // a process of Chromium may still write
 	gateway := startPastGateway(t)
 	w := newWorld(t)
 	w.job("demo", rayv1.HTTPMode, hello, func(j *rayv1.RayJob) { j.Spec.ShutdownAfterJobFinishes = true })
@@ -50,10 +56,10 @@ func TestPastSession(t *testing.T) {
 		"jobs/" + j.Status.JobId:      "ray " + rayVersion + " says it's me 49",
 		"cluster":                     record.Node,
 		"logs/?nodeId=" + record.Node: "raylet.out",
-		"logs/viewer?nodeId=" + record.Node + "&fileName=raylet.out": "raylet",
+		"logs/viewer?nodeId=" + record.Node + "&fileName=raylet.out": "(raylet)",
 	} {
 		w.eventually("Ray's page "+path, func(ctx context.Context) error {
-			out, err := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1500,1300", "--user-data-dir="+t.TempDir(),
+			out, err := exec.CommandContext(ctx, chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1500,1300", "--user-data-dir="+profile,
 				"--virtual-time-budget=15000", "--timeout=60000", "--dump-dom", page+"#/"+path).Output()
 			if text := textOf(string(out)); err != nil || !strings.Contains(text, want) {
 				return fmt.Errorf("%q is not in %q: %w", want, text, err)
@@ -118,7 +124,7 @@ func (w *world) record(gateway string) nodeLog {
 			continue
 		}
 		r, err := send(w.t.Context(), http.MethodGet, base+"/jobs/demo/logs?file=raylet.out&node="+l.Pod, nil)
-		if err != nil || r.code != http.StatusOK || !strings.Contains(string(r.body), "raylet") {
+		if err != nil || r.code != http.StatusOK || !strings.Contains(string(r.body), "(raylet)") {
 			w.t.Errorf("raylet.out of %s: HTTP %d %s, %v", l.Pod, r.code, r.body, err)
 		}
 		return l

@@ -181,8 +181,6 @@ func checkNodeLog(req *raygatev2.GetJobLogsRequest) error {
 		return rpcstatus.BadField("file", "is empty: name a log of the node, such as raylet.out, or leave out node for the log of the driver")
 	case req.GetSource() != "":
 		return rpcstatus.BadField("source", "has no meaning for a log of a node: leave it out")
-	case req.GetFollow():
-		return rpcstatus.BadField("follow", "has no meaning for a log of a node, which is from the history: leave it out")
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func TestNodeLogs(t *testing.T) {
 		says []string
 	}{
 		{q: query{File: "raylet.out"}, want: "u: raylet.out\nof n0"},
-		{q: query{File: "raylet.out", Attempt: 1}, want: "u: raylet.out\nof n0"},
+		{q: query{File: "raylet.out", Attempt: 1, Follow: true}, want: "u: raylet.out\nof n0"},
 		{q: query{File: "raylet.out", UID: "older"}, want: "older: raylet.out\nof n0"},
 		{q: query{File: "raylet.out", Node: "worker"}, want: "u: raylet.out\nof n1"},
 		{q: query{File: "raylet.out", Node: "10.0.0.2"}, want: "u: raylet.out\nof n1"},
@@ -183,7 +183,6 @@ func TestNodeLogs(t *testing.T) {
 		{q: query{File: "raylet.out", Attempt: 2}, code: codes.NotFound, says: []string{"it has 1"}},
 		{q: query{Node: "n1"}, code: codes.InvalidArgument, says: []string{"file"}},
 		{q: query{File: "raylet.out", Source: "driver"}, code: codes.InvalidArgument, says: []string{"source"}},
-		{q: query{File: "raylet.out", Follow: true}, code: codes.InvalidArgument, says: []string{"follow"}},
 	} {
 		for transport, read := range transports {
 			got, _, err := read(t, w, tc.q)

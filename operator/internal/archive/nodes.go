@@ -23,8 +23,8 @@ const (
 	NodeLog = 256 << 10
 	// nodeLines is how many of its last lines are requested.
 	nodeLines = 10_000
-	// maxNodes is how many nodes have logs in a record, and maxFiles how many logs a node.
-	maxNodes, maxFiles = 50, 50
+	// maxNodes is how many nodes have logs in a record, and maxFiles how many logs of each are read.
+	maxNodes, maxFiles = 50, 200
 	// nodesPart is the part of the timeout for the logs of all nodes, and callPart the part of that for each call.
 	nodesPart, callPart = 4, 6
 	// maxFailures is how many logs of a node may fail until its others are not tried.
@@ -159,7 +159,7 @@ func (n *nodeReader) node(ctx context.Context, node history.NodeLog, yield func(
 			n.lose("some logs of nodes are missing, from %s of node %s on: there is no room for more", file.name, node.Name())
 			return false
 		}
-		text, err := n.text(ctx, node)
+		text, err := n.text(ctx, node, file.marked)
 		if err != nil {
 			failures++
 			n.lose("the log %s of node %s is missing or incomplete: %v", file.name, node.Name(), err)
@@ -176,7 +176,14 @@ func (n *nodeReader) node(ctx context.Context, node history.NodeLog, yield func(
 }
 
 // nodeFile is a log of a node.
-type nodeFile struct{ name, component string }
+type nodeFile struct {
+	name, component string
+	// marked means that lines in the log have the id of the job, since the name has not: the worker started before it got a job.
+	marked bool
+}
+
+// noJob is the id in the name of the log of such a worker.
+const noJob = "ffffffff"
 
 var (
 	// always are the logs that are kept of each job, and ifFailed those of one that did not succeed, with the id of the worker's job.
@@ -192,9 +199,9 @@ func (n *nodeReader) wanted(found map[string][]string) []nodeFile {
 			m := ifFailed.FindStringSubmatch(name)
 			switch {
 			case always.MatchString(name):
-				files = append(files, nodeFile{name, component})
-			case m != nil && n.subject.Result != string(rayv1.JobStatusSucceeded) && (m[1] == "" || m[1] == n.job):
-				more = append(more, nodeFile{name, component})
+				files = append(files, nodeFile{name: name, component: component})
+			case m != nil && n.subject.Result != string(rayv1.JobStatusSucceeded) && (m[1] == "" || m[1] == n.job || m[1] == noJob && n.job != ""):
+				more = append(more, nodeFile{name, component, m[1] == noJob})
 			}
 		}
 	}
@@ -204,8 +211,9 @@ func (n *nodeReader) wanted(found map[string][]string) []nodeFile {
 	return append(files, more...)
 }
 
-// text returns the end of a log, with a line where something is missing. An empty log has none. An error comes with what was read before it.
-func (n *nodeReader) text(ctx context.Context, node history.NodeLog) (text []byte, err error) {
+// text returns the end of a log, with a line where something is missing. Nothing is kept of an empty log, and of a marked one that belongs to
+// another job or to none. An error comes with what was read before it.
+func (n *nodeReader) text(ctx context.Context, node history.NodeLog, marked bool) (text []byte, err error) {
 	var cut int64
 	err = n.call(ctx, func(ctx context.Context, c dashboard.Client) error {
 		in, err := c.NodeLog(ctx, node.Node, node.File, nodeLines+1)
@@ -220,6 +228,9 @@ func (n *nodeReader) text(ctx context.Context, node history.NodeLog) (text []byt
 		return nil, err
 	}
 	lines := text[:len(text)-1] // without the end of the last one
+	if marked && cut == 0 && !bytes.Contains(text, []byte(":job_id:"+n.job)) {
+		return nil, err
+	}
 	if cut > 0 || bytes.Count(lines, []byte{'\n'}) >= nodeLines {
 		text = append([]byte(beginning), text[bytes.IndexByte(lines, '\n')+1:]...)
 	}

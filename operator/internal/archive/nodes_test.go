@@ -60,12 +60,14 @@ func TestNodeLogs(t *testing.T) {
 		listedNodes:                         `{"data":{"result":{"result":[` + node("n1", "10.0.0.2", "false") + `,` + node("n2", "10.0.0.3", "false") + `,` + node("n0", "10.0.0.1", "true") + `]}}}`,
 		logsOf + "n0":                       list(`{"raylet":["raylet.out","raylet.err"],"gcs_server":["gcs_server.out"],"internal":["log_monitor.log","old/","../x.log"],"dashboard":["dashboard.log"]}`),
 		logsOf + "n1":                       "", // hangs
-		logsOf + "n2":                       list(`{"worker_err":["worker-ab-02000000-7.err","worker-ab-03000000-8.err"],"agent":["dashboard_agent.log"],"internal":["runtime_env_setup-01000000.log"]}`),
+		logsOf + "n2":                       list(`{"worker_err":["worker-ab-02000000-7.err","worker-ab-03000000-8.err","worker-ac-ffffffff-9.err","worker-ad-ffffffff-10.err"],"agent":["dashboard_agent.log"],"internal":["runtime_env_setup-01000000.log"]}`),
 		"n0/raylet.out":                     strings.Repeat("a line\n", 10_001),
 		"n0/gcs_server.out":                 "start --redis-password=hunter2 now",
 		"n0/dashboard.log":                  "first\n" + strings.Repeat("x", archive.NodeLog-2) + "\n",
 		"n2/worker-ab-02000000-7.err":       "Traceback",
 		"n2/worker-ab-03000000-8.err":       "of another job",
+		"n2/worker-ac-ffffffff-9.err":       ":job_id:02000000\nit got the job later",
+		"n2/worker-ad-ffffffff-10.err":      ":job_id:03000000\nof another job",
 		"n2/runtime_env_setup-01000000.log": "no such package",
 	})
 	o := s.keep(t, about)
@@ -77,7 +79,7 @@ func TestNodeLogs(t *testing.T) {
 		}
 	}
 	names, texts := s.nodeLogs(t, about.Key)
-	if diff := cmp.Diff([]string{"odd/dashboard.log", "odd/gcs_server.out", "odd/raylet.out", "n2/runtime_env_setup-01000000.log", "n2/worker-ab-02000000-7.err"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"odd/dashboard.log", "odd/gcs_server.out", "odd/raylet.out", "n2/runtime_env_setup-01000000.log", "n2/worker-ab-02000000-7.err", "n2/worker-ac-ffffffff-9.err"}, names); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{
@@ -85,6 +87,7 @@ func TestNodeLogs(t *testing.T) {
 		"odd/gcs_server.out":                "start --redis-password=*** now",
 		"odd/raylet.out":                    mark + strings.Repeat("a line\n", 10_000),
 		"n2/worker-ab-02000000-7.err":       "Traceback",
+		"n2/worker-ac-ffffffff-9.err":       ":job_id:02000000\nit got the job later",
 		"n2/runtime_env_setup-01000000.log": "no such package",
 	}, texts); diff != "" {
 		t.Errorf("texts (-want +got):\n%.2000s", diff)

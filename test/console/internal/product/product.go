@@ -79,7 +79,7 @@ func Start(ctx context.Context) (_ *Product, err error) {
 	p.URL, p.Metrics = "http://"+at(3), "http://"+at(4)+"/metrics"
 	p.Operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(p.logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{"--kubeconfig", p.Env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + gates, "--use-kubernetes-proxy", past},
+		Args: []string{"--kubeconfig", p.Env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + gates, "--use-kubernetes-proxy", past, "--history-node-logs=1Mi"},
 	}
 	p.Gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(p.logs, "gateway.log"), Ready: p.URL + "/readyz",

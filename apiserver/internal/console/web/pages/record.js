@@ -94,11 +94,18 @@ function Overview({kind, answer}) {
   </div>`;
 }
 
-function Logs({kind, answer: {record}}) {
-  if (!record.hasLog) return html`<${Empty} title="There is no log">${(record.lost ?? []).map((text) => html`<p>${text}</p>`)}<//>`;
+// Logs shows the log of the driver, or one of a node.
+function Logs({kind, answer: {record, nodeLogs = []}}) {
+  const logs = [...record.hasLog ? [{label: 'driver', query: {}}] : [],
+    ...nodeLogs.map(({pod, node, head, file}) => ({label: `${file} of ${head ? 'the head' : pod || node}`, query: {file, node: pod || node}}))];
+  const [chosen, choose] = useState(0);
+  if (logs.length === 0) return html`<${Empty} title="There is no log">${(record.lost ?? []).map((text) => html`<p>${text}</p>`)}<//>`;
   const {namespace, name} = record;
-  return html`<${Log} path=${urlOf(`/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}/logs`, runOf(record))}
-    name=${record.attempt > 1 ? `${name}-${record.attempt}` : name} />`;
+  const {query} = logs[chosen];
+  const path = urlOf(`/apis/v2/namespaces/${encodeURIComponent(namespace)}/${kind.plural}/${encodeURIComponent(name)}/logs`, {...runOf(record), ...query});
+  return html`${logs.length > 1 && html`<div class="toolbar"><label class="field-inline">Log of <select class="input" value=${chosen} onChange=${(e) => choose(Number(e.target.value))}>
+      ${logs.map(({label}, i) => html`<option key=${label} value=${i} selected=${i === chosen}>${label}</option>`)}</select></label></div>`}
+    <${Log} path=${path} name=${[name, record.attempt > 1 && record.attempt, query.file].filter(Boolean).join('-')} />`;
 }
 
 function Events({answer}) {

@@ -168,6 +168,7 @@ function Lines({shown, atEnd, onAtEnd, ended, failed, partly, onAll}) {
   }, [text, at && at.block, at && at.line]);
   const scrolled = () => {
     const s = scroller.current;
+    if (!s) return; // the event came after the element was removed
     const near = s.scrollHeight - s.scrollTop - s.clientHeight < 30;
     if (near !== atEnd) {
       onAtEnd(near);
