@@ -1,5 +1,7 @@
-"""Hooks of mkdocs: README.md, CONTRIBUTING.md and CHANGELOG.md become pages, names of pages become links, and files of the repository are linked where they are browsed."""
+"""Hooks of mkdocs: README.md, CONTRIBUTING.md and CHANGELOG.md become pages, names of pages become links, and files of the repository are linked where they are browsed.
+The docstrings of the Python client become a page, too."""
 
+import ast
 import posixpath
 import re
 from pathlib import Path
@@ -12,6 +14,11 @@ SOURCE = "https://github.com/raygate/raygate/blob/main/"
 # Files at the root of the repository, and the pages that they are.
 AT_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
+# The page with the docstrings of the Python client.
+PYTHON_PAGE = "python-api.md"
+# The parts of a client, which no program makes itself.
+PARTS = {"clusters": "Clusters", "jobs": "Jobs", "resources": "Resources", "submissions": "Submissions", "history": "History"}
+
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 NAMED_PAGE = re.compile(r"(?<![\[`])`((?:docs/)?[a-z-]+\.md|README\.md|CONTRIBUTING\.md)`(?![`\]])")
 FENCE = re.compile(r"(^```.*?^```\s*$)", re.MULTILINE | re.DOTALL)
@@ -20,7 +27,17 @@ FENCE = re.compile(r"(^```.*?^```\s*$)", re.MULTILINE | re.DOTALL)
 def on_files(files, config):
     for name, page in AT_ROOT.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text()))
+    files.append(File.generated(config, PYTHON_PAGE, content=python_page()))
     return files
+
+
+def python_page():
+    """The directives of mkdocstrings for what the package exports, and for the parts of a client."""
+    tree = ast.parse((ROOT / "clients/python/src/raygate/__init__.py").read_text())
+    (names,) = (ast.literal_eval(each.value) for each in tree.body if isinstance(each, ast.Assign) and getattr(each.targets[0], "id", "") == "__all__")
+    shown = [f"raygate.{name}" for name in names if not name.startswith("Async") and name != "manifests"]
+    shown += [f"raygate._sync.{module}.{name}" for module, name in PARTS.items()]
+    return "# Python API\n\n`AsyncClient` has the same methods for asyncio.\n\n" + "".join(f"::: {name}\n\n" for name in shown)
 
 
 def page_of(path):
@@ -56,7 +73,8 @@ def on_page_markdown(markdown, page, config, files):
     def title(target):
         return titles(config.nav).get(target, target)
 
-    parts = FENCE.split(markdown)
+    # In the messages of Kubernetes, [A-Za-z0-9][-A-Za-z0-9_.] is no reference.
+    parts = FENCE.split(markdown.replace("][-A-Za-z0-9", r"]\[-A-Za-z0-9"))
     return "".join(part if part.startswith("```") else NAMED_PAGE.sub(named, LINK.sub(link, part)) for part in parts)
 
 

@@ -71,6 +71,9 @@ func TestPackagesOfOthers(t *testing.T) {
 			t.Errorf("%s in the other namespace: %v", what, p)
 		}
 	}
+	if got := as(t, teamA, "PUT", "/apis/v2/namespaces/"+teamB+"/packages/"+name+"?jobName=packed", string(secret)); got.code != http.StatusForbidden {
+		t.Errorf("upload by REST into the other namespace: %d %s", got.code, got.body)
+	}
 	own := packagesOf(t, teamA, teamA, "own")
 	if found, err := own.Find(t.Context(), name); found != "" || err != nil {
 		t.Errorf("the package counts as one of the own namespace: %s, %v", found, err)

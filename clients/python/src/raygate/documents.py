@@ -5,8 +5,8 @@ is whole in a Struct was an integer. So to_dict returns int for whole numbers, w
 text "3" for an int64.
 """
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 from google.protobuf import duration_pb2, field_mask_pb2, json_format, struct_pb2, timestamp_pb2
 from google.protobuf.descriptor import FieldDescriptor
@@ -58,6 +58,19 @@ def struct(document: Mapping[str, Any]) -> struct_pb2.Struct:
     return from_dict(struct_pb2.Struct, document)
 
 
+def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Return whether a value of JSON or YAML is an object."""
+    return isinstance(value, dict)
+
+
+def _is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(value, Mapping)
+
+
+def _is_sequence(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, (list, tuple))
+
+
 def _one(field: Any, value: Any) -> Any:
     if field.message_type is None:
         return value
@@ -87,7 +100,7 @@ def _check(of: Any, value: Any, path: str) -> None:
     if of.full_name == _STRUCT:
         _check_document(value, path)
         return
-    if not isinstance(value, Mapping):
+    if not _is_mapping(value):
         return
     for field in of.fields:
         if field.message_type is None:
@@ -96,11 +109,11 @@ def _check(of: Any, value: Any, path: str) -> None:
             below, at = value[name], _join(path, name)
             if _is_map(field):
                 entry = field.message_type.fields_by_name["value"]
-                if entry.message_type is not None and isinstance(below, Mapping):
+                if entry.message_type is not None and _is_mapping(below):
                     for key, item in below.items():
                         _check(entry.message_type, item, _join(at, key))
             elif _is_list(field):
-                if isinstance(below, (list, tuple)):
+                if _is_sequence(below):
                     for n, item in enumerate(below):
                         _check(field.message_type, item, f"{at}[{n}]")
             else:
@@ -108,10 +121,10 @@ def _check(of: Any, value: Any, path: str) -> None:
 
 
 def _check_document(value: Any, path: str) -> None:
-    if isinstance(value, Mapping):
+    if _is_mapping(value):
         for name, item in value.items():
             _check_document(item, _join(path, name))
-    elif isinstance(value, (list, tuple)):
+    elif _is_sequence(value):
         for n, item in enumerate(value):
             _check_document(item, f"{path}[{n}]")
     elif isinstance(value, int) and abs(value) > _LARGEST:

@@ -35,7 +35,7 @@ class Details:
     """A sentence for people."""
     reason: str = ""
     """A word for programs, such as NOT_FOUND or PAGE_TOKEN_EXPIRED; empty when the answer is not the gateway's."""
-    violations: list[Violation] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list[Violation])
     """Everything that is wrong with the request."""
     retry_after: Optional[timedelta] = None
     """When to try again; None when the gateway does not say so."""
@@ -156,7 +156,7 @@ def raised(details: Details) -> ApiError:
 def details(error: grpc.RpcError) -> Details:
     """Return what the gateway says about a failed gRPC call."""
     call = cast(grpc.Call, error)  # what is raised is both
-    status = rpc_status.from_call(call)
+    status: Any = cast(Any, rpc_status).from_call(call)
     if status is None:
         return Details(code=call.code(), message=call.details() or "")
     return Details(code=call.code(), message=status.message, **_unpack(status.details))
@@ -189,7 +189,7 @@ def _packed(detail: Any) -> list[any_pb2.Any]:
         return []  # of a type that this version does not know
 
 
-def _unpack(packed: Iterable[any_pb2.Any]) -> dict[str, Any]:
+def _unpack(packed: Iterable[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"violations": []}
     for detail in packed:
         info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()

@@ -10,6 +10,7 @@ from typing import Any, Optional
 
 import yaml
 
+from raygate.documents import is_object
 from raygate.errors import RaygateError
 from raygate.tokens import ExecPlugin, TokenSource, file, static
 
@@ -38,8 +39,9 @@ def identity(path: str | os.PathLike[str] | None = None, context: str | None = N
         config = _read(each)
         current = current or str(config.get("current-context") or "")
         for section, found in merged.items():
-            for entry in config.get(section) or []:
-                if isinstance(entry, dict):
+            entries: list[Any] = config.get(section) or []
+            for entry in entries:
+                if is_object(entry):
                     found.setdefault(str(entry.get("name")), (each, entry.get(section[:-1]) or {}))
     if current not in merged["contexts"]:
         raise RaygateError(f"{', '.join(map(str, files))}: there is no context {current!r}")
@@ -67,7 +69,7 @@ def _read(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)  # the text of the error may quote a token
         raise RaygateError(f"{path}: no YAML{f' in line {mark.line + 1}' if mark else ''}") from None
-    if not isinstance(config, dict):
+    if not is_object(config):
         raise RaygateError(f"{path}: no kubeconfig")
     return config
 
@@ -78,20 +80,21 @@ def _token(user: dict[str, Any], where: Path) -> Optional[TokenSource]:
     if user.get("token"):
         return static(str(user["token"]))
     plugin = user.get("exec")
-    if isinstance(plugin, dict):
+    if is_object(plugin):
         command = str(plugin.get("command") or "")
         if os.sep in command:  # relative to the file, as client-go has it
             command = str(where.parent / command)
-        env = {str(e["name"]): str(e["value"]) for e in plugin.get("env") or []}
-        args = [str(arg) for arg in plugin.get("args") or []]
-        return ExecPlugin(command, args, env, str(plugin.get("apiVersion")), str(plugin.get("installHint") or "").strip())
+        variables: list[Any] = plugin.get("env") or []
+        args: list[Any] = plugin.get("args") or []
+        env = {str(each["name"]): str(each["value"]) for each in variables}
+        return ExecPlugin(command, [str(arg) for arg in args], env, str(plugin.get("apiVersion")), str(plugin.get("installHint") or "").strip())
     if user.get("username") or user.get("auth-provider"):
         raise RaygateError(f"{where}: the user has a password or an auth-provider: the gateway takes tokens, and credential plugins give them")
     return None
 
 
 def _certificate(user: dict[str, Any], where: Path) -> Optional[tuple[bytes, bytes]]:
-    parts = []
+    parts: list[bytes] = []
     for name in ("client-certificate", "client-key"):
         if user.get(name + "-data"):
             parts.append(base64.b64decode(str(user[name + "-data"])))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from raygate import oidc
+from raygate.documents import is_object
 from raygate.errors import RaygateError
 from raygate.tokens import TokenError
 
@@ -38,7 +39,7 @@ class Login:
 
     issuer: str
     client_id: str
-    scopes: list[str] = field(default_factory=list)
+    scopes: list[str] = field(default_factory=list[str])
     client_secret: str = field(default="", repr=False)
     """For providers that demand one of programs on the machines of users, where it is no secret; mostly empty."""
     id_token: str = field(default="", repr=False)
@@ -79,11 +80,12 @@ class Store:
             return None
         try:
             ends = entry.get("expiry")
+            scopes: list[Any] = entry.get("scopes") or []
             return Login(
                 issuer=str(entry["issuer"]),
                 client_id=str(entry["clientID"]),
                 client_secret=str(entry.get("clientSecret") or ""),
-                scopes=[str(scope) for scope in entry.get("scopes") or []],
+                scopes=[str(scope) for scope in scopes],
                 id_token=str(entry.get("idToken") or ""),
                 expiry=datetime.fromisoformat(ends.replace("Z", "+00:00")).timestamp() if ends else 0.0,
                 refresh_token=str(entry.get("refreshToken") or ""),
@@ -96,7 +98,7 @@ class Store:
         """Replace the login at a gateway; None removes it. Raises KeyringError, without a change, if the keyring cannot be used."""
         everything = self._read()
         before = everything.pop(server, None)
-        old = str(before.get("keyring") or "") if isinstance(before, dict) else ""
+        old = str(before.get("keyring") or "") if is_object(before) else ""
         if login is None and old:
             _delete_from_keyring(old)  # first, so that the file names the entry until it is deleted
         if login is not None and login.keyring:
@@ -148,7 +150,7 @@ class Store:
             raise self._broken(str(error.strerror)) from error
         except ValueError:  # the error has the text
             raise self._broken("it is no JSON") from None
-        if not isinstance(everything, dict):
+        if not is_object(everything):
             raise self._broken("it is no JSON object")
         return everything
 

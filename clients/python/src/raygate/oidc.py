@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 
 from raygate.addresses import is_loopback
+from raygate.documents import is_object
 from raygate.tokens import TokenError
 
 _TIMEOUT = 30.0
@@ -112,7 +113,7 @@ class Provider:
             found = answer.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise TokenError(f"asking the identity provider: {error}") from error
-        if not isinstance(found, dict) or found.get("issuer") != self._issuer:
+        if not is_object(found) or found.get("issuer") != self._issuer:
             raise TokenError(f"asking the identity provider: it does not call itself {self._issuer}")
         self._found = found
 
@@ -138,11 +139,10 @@ class Provider:
         except httpx.HTTPError as error:
             raise TokenError(f"{doing}: {error}") from error
         try:
-            answer = response.json()
+            read = response.json()
         except ValueError:  # its text may have a token
-            answer = None
-        if not isinstance(answer, dict):
-            answer = {}
+            read = None
+        answer: dict[str, Any] = read if is_object(read) else {}
         if not response.is_success or not answer:
             code = str(answer.get("error") or "")
             raise _Refused(code, f"{doing}: {answer.get('error_description') or code or f'the identity provider answers {response.status_code}'}")

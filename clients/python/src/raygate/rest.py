@@ -61,7 +61,7 @@ def decode(method: Method, body: bytes) -> Message:
 def decode_part(method: Method, line: bytes) -> Message | Details:
     """Return a line of a stream, or why the stream ends."""
     read = json.loads(line)
-    if isinstance(read, dict) and set(read) == {"error"}:
+    if documents.is_object(read) and set(read) == {"error"}:
         return http_details(200, json.dumps(read["error"]).encode())
     return _message(method, read, "")
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Optional
 
+from raygate.documents import is_object
 from raygate.errors import RaygateError
 
 TokenSource = Callable[[], str]
@@ -61,10 +62,10 @@ class ExecPlugin:
 
     def _refresh(self) -> None:
         status = self._run().get("status")
-        token = status.get("token") if isinstance(status, dict) else None
+        token = status.get("token") if is_object(status) else None
         if not isinstance(token, str) or not token:
             raise TokenError(f"the credential plugin {self._command} gives no token: the gateway takes tokens only")
-        ends = status.get("expirationTimestamp") if isinstance(status, dict) else None
+        ends = status.get("expirationTimestamp") if is_object(status) else None
         self._until = datetime.fromisoformat(ends.replace("Z", "+00:00")) if isinstance(ends, str) else None
         self._token = token
 
@@ -82,6 +83,6 @@ class ExecPlugin:
             raise TokenError(f"running the credential plugin {self._command}: {error}") from error
         except ValueError as error:  # its output may hold the token: it is in no message
             raise TokenError(f"the credential plugin {self._command} prints no JSON") from error.with_traceback(None)
-        if not isinstance(answer, dict):
+        if not is_object(answer):
             raise TokenError(f"the credential plugin {self._command} prints no ExecCredential")
         return answer
