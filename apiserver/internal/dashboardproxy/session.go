@@ -2,6 +2,7 @@ package dashboardproxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,7 @@ type Session struct {
 
 const (
 	// Paths of Ray's API from which answers are derived.
-	jobsPath, nodesPath, actorsPath, logsPath = "api/jobs/", "nodes", "logical/actors", "api/v0/logs"
+	jobsPath, nodesPath, actorsPath, tasksPath, logsPath = "api/jobs/", "nodes", "logical/actors", "api/v0/tasks", "api/v0/logs"
 	// rowsQuery is the query of lists in the history, which have all rows of the session.
 	rowsQuery = "?detail=1"
 )
@@ -255,12 +256,45 @@ func isNode(query url.Values, id, ip string) bool {
 	return wantID != "" && wantID == id || wantIP != "" && wantIP == ip
 }
 
-// nodeLog returns the log of a node that a query names.
+// nodeLog returns the log of a node that a query names by its file, or by a task or an actor: that of its worker, with all that ran there.
 func (s *Session) nodeLog(query url.Values) (history.NodeLog, bool) {
+	worker, suffix := s.worker(query), "."+cmp.Or(query.Get("suffix"), "out")
 	for _, l := range s.NodeLogs {
-		if l.File == query.Get("filename") && isNode(query, l.Node, l.IP) {
+		wrote := worker != "" && strings.HasPrefix(l.File, "worker-"+worker+"-") && strings.HasSuffix(l.File, suffix)
+		if wrote || l.File == query.Get("filename") && isNode(query, l.Node, l.IP) {
 			return l, true
 		}
 	}
 	return history.NodeLog{}, false
+}
+
+// worker returns the id of the worker of a task or an actor that a query names; empty for none.
+func (s *Session) worker(query url.Values) string {
+	if id := query.Get("actor_id"); id != "" {
+		var actor struct {
+			Address struct {
+				Worker string `json:"workerId"`
+			} `json:"address"`
+		}
+		_ = json.Unmarshal(actorsIn(s.Answers[actorsPath].Body)[id], &actor) // an unknown one has no worker
+		return actor.Address.Worker
+	}
+	var tasks struct {
+		Data struct {
+			Result struct {
+				Result []struct {
+					ID      string `json:"task_id"`
+					Attempt int    `json:"attempt_number"`
+					Worker  string `json:"worker_id"`
+				} `json:"result"`
+			} `json:"result"`
+		} `json:"data"`
+	}
+	_ = json.Unmarshal(s.Answers[tasksPath+rowsQuery].Body, &tasks)
+	for _, t := range tasks.Data.Result.Result {
+		if t.ID != "" && t.ID == query.Get("task_id") && strconv.Itoa(t.Attempt) == cmp.Or(query.Get("attempt_number"), "0") {
+			return t.Worker
+		}
+	}
+	return ""
 }

@@ -73,11 +73,37 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestWorkerLogs finds the logs of the workers of tasks and actors.
+func TestWorkerLogs(t *testing.T) {
+	s := &Session{
+		Answers: history.Answers{
+			"logical/actors":        {Body: []byte(`{"data":{"actors":{"x":{"address":{"workerId":"ab"}},"y":{"address":{"workerId":""}}}}}`)},
+			"api/v0/tasks?detail=1": {Body: []byte(`{"data":{"result":{"result":[{"task_id":"t","attempt_number":0,"worker_id":null},{"task_id":"t","attempt_number":1,"worker_id":"cd"}]}}}`)},
+		},
+	}
+	for _, file := range []string{"worker-ab-02-7.out", "worker-ab-02-7.err", "worker-cd-ffffffff-8.out"} {
+		s.NodeLogs = append(s.NodeLogs, history.NodeLog{Node: "n1", File: file})
+	}
+	for text, want := range map[string]string{
+		"actor_id=x": "worker-ab-02-7.out", "actor_id=x&suffix=err": "worker-ab-02-7.err", "actor_id=y": "", "actor_id=z": "",
+		"task_id=t&attempt_number=1": "worker-cd-ffffffff-8.out", "task_id=t&attempt_number=1&suffix=err": "", "task_id=t": "", "task_id=": "", "": "",
+		"node_id=n1&filename=worker-ab-02-7.err": "worker-ab-02-7.err", "node_id=n2&filename=worker-ab-02-7.err": "",
+	} {
+		query, err := url.ParseQuery(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := s.nodeLog(query); got.File != want || ok != (want != "") {
+			t.Errorf("%s: %q, %t, want %q", text, got.File, ok, want)
+		}
+	}
+}
+
 // FuzzSession asks for paths of a session whose answers are of any form, as programs of users can make them.
 func FuzzSession(f *testing.F) {
 	for _, body := range []string{`{"data":{"result":{"result":[{"job_id":"01"}]}}}`, `{"data":{"actors":{"a":null},"summary":[null]}}`, `[null,{"job_id":"01"}]`, `{"data":null}`, `7`} {
 		for _, path := range []string{"api/jobs/01", "nodes/n1", "logical/actors/a", "api/v0/tasks", "api/v0/logs", ""} {
-			f.Add([]byte(body), path, "filter_keys=job_id&filter_predicates=%3D&filter_values=01&limit=1&node_id=n1")
+			f.Add([]byte(body), path, "filter_keys=job_id&filter_predicates=%3D&filter_values=01&limit=1&node_id=n1&actor_id=a&task_id=b")
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte, path, text string) {
@@ -85,10 +111,11 @@ func FuzzSession(f *testing.F) {
 		if err != nil || !json.Valid(body) {
 			return
 		}
-		s := &Session{Summary: history.Summary{JobID: "01", HasLog: true}, Answers: history.Answers{}}
+		s := &Session{Summary: history.Summary{JobID: "01", HasLog: true}, Answers: history.Answers{}, NodeLogs: []history.NodeLog{{File: "worker-a-b-c.out"}}}
 		for _, target := range []string{"api/jobs/", "nodes?view=summary", "logical/actors", "api/v0/tasks?detail=1"} {
 			s.Answers[target] = history.Answer{Body: body}
 		}
+		_, _ = s.nodeLog(query)
 		if got := s.answer(path, query).Body; got != nil && !json.Valid(got) {
 			t.Errorf("%s?%s of %s is no JSON: %s", path, text, body, got)
 		}
