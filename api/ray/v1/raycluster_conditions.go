@@ -83,11 +83,11 @@ const (
 
 // Reasons of the condition RayClusterUpgradeInProgress.
 const (
-	// ReasonUpgradePaused says that AnnotationUpgradePaused holds the upgrade.
+	// ReasonUpgradePaused means that AnnotationUpgradePaused holds the upgrade.
 	ReasonUpgradePaused = "UpgradePaused"
-	// ReasonUpgradeDeadlineExceeded says that the upgrade takes longer than AnnotationUpgradeDeadline. It continues.
+	// ReasonUpgradeDeadlineExceeded means that the upgrade takes longer than AnnotationUpgradeDeadline. It continues.
 	ReasonUpgradeDeadlineExceeded = "UpgradeDeadlineExceeded"
-	// ReasonHeadNotUpgraded says that the head keeps the old template, because its loss would end all work. Status False.
+	// ReasonHeadNotUpgraded means that the head keeps the old template, because its loss would end all work. Status False.
 	ReasonHeadNotUpgraded = "HeadNotUpgraded"
 )
 
