@@ -19,14 +19,19 @@ import (
 )
 
 func newTop(flags *connect.Flags) *cobra.Command {
-	all, form := false, output.Table
+	all, live, form := false, false, output.Table
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show what clusters request, the largest first",
 		Long: `Show the CPUs, GPUs, TPUs and memory that the Pods of clusters request, with the sum, and
 how many worker Pods are ready. Clusters with most GPUs and TPUs come first. A suspended
-cluster requests nothing.`,
+cluster requests nothing.
+
+--live adds what the nodes use now, from Ray's dashboard: the share of their CPUs and GPUs,
+and their memory. You need "get" of services/proxy. A dashboard that does not answer is
+shown as -.`,
 		Example: `  raygate top
+  raygate top --live
   raygate top -A
   raygate top -A -o json`,
 		Args: cobra.NoArgs,
@@ -48,6 +53,11 @@ cluster requests nothing.`,
 				clusters = append(clusters, m.(*raygatev2.RayCluster))
 			}
 			demands, sum := demandsOf(clusters)
+			if live {
+				if err := addUse(ctx, s, demands); err != nil {
+					return err
+				}
+			}
 			if form == output.Table {
 				return printTop(s.out, demands, sum, all)
 			}
@@ -55,6 +65,8 @@ cluster requests nothing.`,
 		}),
 	}
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "all namespaces")
+	cmd.Flags().BoolVar(&live, "live", false, "also show what the nodes use now")
+	addURL(cmd, flags)
 	cmd.Flags().StringVarP(&form, "output", "o", output.Table, "output format: table, json, yaml; amounts are quantities")
 	return cmd
 }
@@ -64,6 +76,7 @@ type demand struct {
 	namespace, name, state string
 	ready, wanted          int32
 	amounts                [4]resource.Quantity // CPUs, GPUs, TPUs, memory
+	use                    *use                 // nil if it was not asked for
 }
 
 func demandOf(rc *raygatev2.RayCluster) demand {
@@ -110,6 +123,9 @@ func topTree(demands []demand, sum demand) map[string]any {
 		for i, name := range []string{"cpus", "gpus", "tpus", "memory"} {
 			amounts[name] = d.amounts[i].String()
 		}
+		if d.use != nil && d.use.known {
+			amounts["use"] = d.use.tree()
+		}
 		return amounts
 	}
 	clusters := make([]any, len(demands))
@@ -127,6 +143,10 @@ func printTop(w io.Writer, demands []demand, sum demand, all bool) error {
 	}
 	tabs := printers.GetNewTabWriter(w)
 	header := "NAME\tSTATUS\tREADY WORKERS\tCPUS\tGPUS\tTPUS\tMEMORY"
+	live := slices.ContainsFunc(demands, func(d demand) bool { return d.use != nil })
+	if live {
+		header += "\tCPU USE\tGPU USE\tMEMORY USE"
+	}
 	if all {
 		header = "NAMESPACE\t" + header
 	}
@@ -138,6 +158,9 @@ func printTop(w io.Writer, demands []demand, sum demand, all bool) error {
 		}
 		for i := range d.amounts {
 			row = append(row, d.amounts[i].String())
+		}
+		if d.use != nil {
+			row = append(row, d.use.columns()...)
 		}
 		fmt.Fprintln(tabs, strings.Join(row, "\t"))
 	}

@@ -109,9 +109,14 @@ of services/proxy. Python and Ray must have the versions of the cluster for Ray 
 		}),
 	}
 	cmd.Flags().StringArrayVar(&c.ports, "port", nil, "[LOCAL:]PORT: number or name of a port of the head, and the local port; repeatable (default client and dashboard)")
-	cmd.Flags().StringVar(&flags.URL, "url", "", "address of the gateway's REST port: HOST[:PORT], optionally with https:// or http:// (default $"+connect.EnvURL+", or port 8888 of the host of --server)")
+	addURL(cmd, flags)
 	cmd.ValidArgsFunction = completeOne(flags, raygate.ClusterKind)
 	return cmd
+}
+
+// addURL adds the flag for the gateway's REST port.
+func addURL(cmd *cobra.Command, flags *connect.Flags) {
+	cmd.Flags().StringVar(&flags.URL, "url", "", "address of the gateway's REST port: HOST[:PORT], optionally with https:// or http:// (default $"+connect.EnvURL+", or port 8888 of the host of --server)")
 }
 
 func (c *sessionCommand) run(ctx context.Context, args []string) error {
