@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,12 @@ func TestClusterLife(t *testing.T) {
 		cmd := exec.CommandContext(w.t.Context(), programs.Binary("raygate"), "session", "demo", "-n", w.ns, "--server", product.grpc, "--url", product.rest,
 			"--port", "client", "--", "sh", "-c", `exec "$0" testdata/client.py "$RAY_ADDRESS"`, python)
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "client 81") {
+			w.t.Errorf("%v: %s", err, out)
+		}
+	})
+	w.run("use of the nodes", func(w *world) {
+		out, err := exec.CommandContext(w.t.Context(), programs.Binary("raygate"), "top", "--live", "-n", w.ns, "--server", product.grpc, "--url", product.rest).CombinedOutput()
+		if err != nil || !regexp.MustCompile(`(?m)^demo .* \d+% +- +\S+i/\S+i$`).Match(out) {
 			w.t.Errorf("%v: %s", err, out)
 		}
 	})

@@ -156,13 +156,12 @@ def test_program_with_a_cluster_of_its_own(client, name):
     client.jobs.delete(name)
 
 
-def test_folder_with_a_cluster_of_its_own(name, folder):
+def test_folder_with_a_cluster_of_its_own(client, name, folder):
     lines, states = [], []
-    with raygate.Client(**addresses("grpc")) as client:
-        for _ in range(2):
-            client.jobs.run("sh main.sh", cluster=head(rayVersion=RAY_VERSION), name=name, working_dir=folder, progress=states.append, logs=lines.append)
-            client.jobs.delete(name)
-            client.jobs.wait(name, "deleted")
+    for _ in range(2):
+        client.jobs.run("sh main.sh", cluster=head(rayVersion=RAY_VERSION), name=name, working_dir=folder, progress=states.append, logs=lines.append)
+        client.jobs.delete(name)
+        client.jobs.wait(name, "deleted")
     assert printed("".join(lines)).endswith("in the folder\n")
     assert [state.partition(" of ")[0] for state in states if " of " in state] == ["uploading 2 files", "uploaded 2 files", "not sent again: 2 files"]
 

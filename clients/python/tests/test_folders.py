@@ -180,26 +180,29 @@ NONE = (404, {"code": 5, "message": "none", "details": [{"@type": "type.googleap
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_folder_by_rest(gateway, tmp_path, asynchronous):
     fill(tmp_path, {"main.py": "print(1)"})
-    gateway.plan = [NONE, (200, {}), (201, {"submissionId": "s"}), NONE, (403, {"code": 7, "message": "not allowed"})]
+    gateway.plan = [NONE, (200, {"uri": "gcs://files"}), (201, {"submissionId": "s"}), NONE, (403, {"code": 7, "message": "not allowed"})]
     submit(gateway.url, asynchronous, tmp_path)
     name = gateway.seen[0][1].rpartition("/")[2]
-    assert gateway.seen[1][:2] == ("PUT", f"/apis/v2/namespaces/team/clusters/demo/dashboard/api/packages/gcs/{name}")
+    assert gateway.seen[1][:2] == ("PUT", f"/apis/v2/namespaces/team/clusters/demo/packages/{name}")
     assert name == f"_ray_pkg_{hashlib.sha256(gateway.seen[1][3]).hexdigest()}.zip"
-    assert gateway.seen[2][3]["runtimeEnv"] == {"working_dir": "gcs://" + name}
+    assert gateway.seen[2][3]["runtimeEnv"] == {"working_dir": "gcs://files"}
     with pytest.raises(raygate.ForbiddenError, match="not allowed"):
         submit(gateway.url, asynchronous, tmp_path)
 
 
-def test_folder_of_a_job_needs_grpc(gateway, tmp_path):
-    gateway.plan = [NONE]
+ended = {"metadata": {"name": "run-1"}, "status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}}
+
+
+def test_folder_of_a_job_by_rest(gateway, tmp_path):
+    gateway.plan = [NONE, (200, {"uri": "https://gateway/files"}), (201, ended)]
     with raygate.Client(rest=gateway.url, grpc=None) as client:
-        with pytest.raises(raygate.RaygateError, match="gRPC only"):
-            client.jobs.run("true", cluster={}, working_dir=tmp_path, progress=False)
+        client.jobs.run("true", cluster={}, working_dir=tmp_path, name="train", progress=False, logs=False)
+    (_, found, _, _), (verb, sent, _, _), (_, _, _, job) = gateway.seen
+    assert (verb, sent) == ("PUT", found) and sent.endswith(".zip?jobName=train") and job["spec"]["runtimeEnvYAML"] == "working_dir: https://gateway/files\n"
 
 
 def test_folder_of_a_job_with_its_own_cluster(gateway, tmp_path):
     fill(tmp_path, {"main.py": "print(1)"})
-    ended = {"metadata": {"name": "run-1"}, "status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}}
     gateway.plan, states = [(200, {"uri": "https://gateway/files"}), (201, ended)], []
     with raygate.Client(rest=gateway.url, grpc=None) as client:
         client.jobs.run("true", cluster={}, working_dir=tmp_path, progress=states.append, logs=False)

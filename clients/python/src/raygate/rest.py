@@ -46,10 +46,11 @@ def encode(method: Method, request: Message) -> Request:
     return Request(verb, path, tuple((name, _text(value)) for name, value in fields.items()), body)
 
 
-def package_path(namespace: str, cluster: str, name: str) -> str:
-    """Return where Ray's dashboard takes a package of files."""
-    where = "/".join(quote(part, safe="") for part in ("namespaces", namespace, "clusters", cluster))
-    return f"/apis/v2/{where}/dashboard/api/packages/gcs/{quote(name, safe='')}"
+def package_path(request: Any) -> str:
+    """Return where the gateway takes a package of files."""
+    of = ("clusters", request.cluster) if request.cluster else ()
+    path = "/".join(quote(part, safe="") for part in ("namespaces", request.namespace, *of, "packages", request.package_name))
+    return f"/apis/v2/{path}" + ("" if request.cluster else f"?jobName={quote(request.job_name, safe='')}")
 
 
 def decode(method: Method, body: bytes) -> Message:

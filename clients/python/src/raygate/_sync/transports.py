@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from raygate import gateway_warnings, rest
 from raygate._sync import io
 from raygate.config import Config, Endpoint
-from raygate.errors import Details, RaygateError, details, http_details, raised, unreachable
+from raygate.errors import Details, details, http_details, raised, unreachable
 from raygate.kinds import Method
 from raygate.transport import Settings, ssl_context, upload
 
@@ -123,24 +123,21 @@ class REST:
             response.close()
 
     def upload(self, method: Method, first: Any, parts: Iterator[bytes], headers: dict[str, str]) -> Message:
-        """Send the package of a cluster to the path of Ray's dashboard."""
-        if not first.cluster:
-            raise RaygateError("files for a cluster of the job's own are uploaded by gRPC only, but the client uses REST: use grpc=, or $RAYGATE_SERVER")
+        """Send a package as one body."""
 
         def content() -> Iterator[bytes]:
             while data := io.run(lambda: next(parts, b"")):
                 yield data
 
-        path = rest.package_path(first.namespace, first.cluster, first.package_name)
         headers = {**headers, "Content-Type": "application/octet-stream", "Content-Length": str(first.size)}
         limit = httpx.Timeout(self._SILENCE, connect=self._CONNECT)
         try:
-            response = self._client.put(path, content=content(), headers=headers, timeout=limit)
+            response = self._client.put(rest.package_path(first), content=content(), headers=headers, timeout=limit)
         except httpx.TransportError as error:
             raise raised(unreachable(f"calling the gateway at {self._client.base_url}: {error}")) from error
         if response.is_error:
             raise raised(http_details(response.status_code, response.content))
-        return method.response(**{"uri": f"gcs://{first.package_name}"})
+        return rest.decode(method, response.content)
 
     def _parts(self, method: Method, response: httpx.Response) -> Iterator[Message]:
         for line in response.iter_lines():
