@@ -151,7 +151,7 @@ func failedBefore(s *step) bool {
 
 func completedBefore(s *step) bool { return s.status.EndTime != nil }
 
-func runsPastDeadline(s *step) bool { return wasInitializing(s) && deadlinePassed(s) }
+func runsPastDeadline(s *step) bool { return s.hasCluster() && deadlinePassed(s) }
 
 func wasRunning(s *step) bool {
 	return wasInitializing(s) && s.status.DashboardURL != "" && s.status.JobId != ""
