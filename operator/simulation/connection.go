@@ -143,7 +143,7 @@ func (c *connection) SubmitJob(ctx context.Context, s dashboard.Submission) (id 
 // StopJob implements dashboard.Client.
 func (c *connection) StopJob(ctx context.Context, id string) (stopped bool, err error) {
 	err = c.call(ctx, "StopJob", true, func(h *ray) (err error) {
-		stopped, err = h.StopJob(ctx, id)
+		stopped, err = h.stop(ctx, id)
 		return err
 	})
 	return stopped, err

@@ -28,6 +28,7 @@ type ray struct {
 
 	mu      sync.Mutex
 	uses    map[string]time.Time // jobs without a RayJob that run, and since when
+	saves   map[string]time.Time // until when jobs that were stopped save their state
 	over    bool
 	resized time.Time // when all replicas exist
 }
@@ -91,6 +92,39 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 		})
 	})
 	return id, nil
+}
+
+// stop stops a job. The program of a RayJob with a grace first saves its state.
+func (h *ray) stop(ctx context.Context, id string) (bool, error) {
+	w := h.world
+	if j := w.owner(id); j == nil || j.Annotations[rayv1.AnnotationSuspendGrace] == "" || h.final(id) {
+		return h.StopJob(ctx, id)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.saves[id].IsZero() {
+		lasts := w.between("saves "+id, time.Second, 25*time.Second)
+		h.saves[id] = time.Now().Add(lasts)
+		w.after(lasts, "saved "+id, func() {
+			if !h.gone() {
+				_, err := h.StopJob(context.Background(), id)
+				w.log("%s has saved its state: %v", id, err)
+			}
+		})
+	}
+	return true, nil
+}
+
+// saving reports whether a program saves its state.
+func (h *ray) saving() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, until := range h.saves {
+		if !h.over && time.Now().Before(until) && !h.final(id) {
+			return true
+		}
+	}
+	return false
 }
 
 func (h *ray) has(id string) bool {

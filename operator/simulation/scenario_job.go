@@ -52,11 +52,14 @@ func (s *scenario) job(r *rand.Rand) {
 	}
 }
 
-// attempts has the RayJob retry on the same cluster.
+// attempts has the RayJob retry on the same cluster, and its program save its state when it is suspended.
 func (s *scenario) attempts(r *rand.Rand) {
 	for _, o := range s.objects {
 		if j, ok := o.(*rayv1.RayJob); ok {
 			metav1.SetMetaDataAnnotation(&j.ObjectMeta, rayv1.AnnotationRetryOn, string(rayv1.RetryOnSameCluster))
+			if r.IntN(2) == 0 {
+				metav1.SetMetaDataAnnotation(&j.ObjectMeta, rayv1.AnnotationSuspendGrace, "30s")
+			}
 			if len(j.Spec.ClusterSelector) == 0 && j.Spec.SubmissionMode != rayv1.InteractiveMode {
 				j.Spec.BackoffLimit = new(int32(1 + r.IntN(3)))
 			}

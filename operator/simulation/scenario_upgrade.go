@@ -26,6 +26,9 @@ func (s *scenario) controls(r *rand.Rand) {
 			s.steps = append(s.steps, step{span, "canaries are confirmed", func(w *world) { w.confirm() }})
 		}
 	}
+	if r.IntN(3) == 0 {
+		s.add(r, "failed upgrades are aborted", annotate(rayv1.AnnotationUpgradeFailureAction, string(rayv1.UpgradeFailureAbort)))
+	}
 	if r.IntN(2) == 0 {
 		s.add(r, "the upgrade is aborted", func(w *world) { w.namePending(rayv1.AnnotationUpgradeAbort) })
 	}

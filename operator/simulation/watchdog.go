@@ -21,6 +21,7 @@ var Invariants = map[string]string{
 	// Safety: checked at every step.
 	"entrypointOnce":     "An entrypoint runs once for each attempt that backoffLimit or the user asked for.",
 	"attemptsApart":      "An attempt of a RayJob does not begin on a cluster where another one runs.",
+	"suspensionWaits":    "A suspension of a RayJob with a grace does not delete the cluster while the program saves its state.",
 	"oneSubmitter":       "A RayJob never has two submitters at a time.",
 	"nothingAfterEnd":    "No entrypoint begins after its RayJob has ended or is gone.",
 	"resultStays":        "The result of a finished RayJob never changes.",
@@ -158,6 +159,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 		d.noteSize(c)
 		d.checkIdle(c)
 		d.checkHeldCluster(c)
+		d.checkSaving(c)
 		if c.New == nil {
 			w := d.world
 			w.after(0, "end of "+c.Old.GetName(), func() {

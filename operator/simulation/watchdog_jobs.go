@@ -100,10 +100,25 @@ func (d *watchdog) entrypoint(id string, h *ray) {
 	}
 }
 
+// checkSaving looks at a cluster that the operator deletes. The caller holds the lock.
+func (d *watchdog) checkSaving(c apiserver.Change) {
+	if c.Actor != actorOperator || c.Old == nil || c.Old.GetDeletionTimestamp() != nil || c.New != nil && c.New.GetDeletionTimestamp() == nil {
+		return
+	}
+	w, name := d.world, c.Old.GetName()
+	w.after(0, "deletion of "+name, func() {
+		h := w.rays.of(name)
+		j, ok := w.store.Find(kindRayJob, types.NamespacedName{Namespace: namespace, Name: controlledBy(c.Old, "RayJob")}).(*rayv1.RayJob)
+		if ok && h != nil && h.saving() && j.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusSuspending && j.DeletionTimestamp == nil && !w.excused() {
+			d.violate("suspensionWaits", "%s is suspended, and %s is deleted while its program saves its state", j.Name, name)
+		}
+	})
+}
+
 // checkApart looks for another attempt of the RayJob on the head. The caller holds the lock.
 func (d *watchdog) checkApart(j *rayv1.RayJob, id string, h *ray) {
 	for other, heads := range d.runs {
-		if j.Annotations[rayv1.AnnotationRetryOn] != "" && other != id && slices.Contains(heads, h) && !h.final(other) {
+		if len(j.Spec.ClusterSelector) == 0 && other != id && slices.Contains(heads, h) && !h.final(other) {
 			d.violateLocked("attemptsApart", "%s begins on %s, where %s runs", id, h.cluster, other)
 		}
 	}

@@ -19,7 +19,8 @@ const (
 	// AnnotationSuspendSchedule is when the cluster is suspended if nothing runs on it, as a schedule of cron.
 	AnnotationSuspendSchedule = "raygate.io/suspend-schedule"
 	// AnnotationSuspendGrace is how long the suspension by the schedule waits for what runs, as a Go duration above 0. Without it, the
-	// suspension waits as long as something runs.
+	// suspension waits as long as something runs. On a RayJob it is how long a suspension waits for the program after the signal to stop; without
+	// it, for as long as Ray does.
 	AnnotationSuspendGrace = "raygate.io/suspend-grace"
 	// AnnotationResumeSchedule is when a cluster is resumed that one of these annotations has suspended, as a schedule of cron.
 	AnnotationResumeSchedule = "raygate.io/resume-schedule"

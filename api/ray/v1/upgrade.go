@@ -14,6 +14,18 @@ const (
 	// AnnotationUpgradeAbort is the name of the pending RayCluster that is given up. The service then stays on its active cluster until its
 	// spec changes.
 	AnnotationUpgradeAbort = "raygate.io/upgrade-abort"
+	// AnnotationUpgradeFailureAction is the UpgradeFailureAction; Wait if absent.
+	AnnotationUpgradeFailureAction = "raygate.io/upgrade-failure-action"
+)
+
+// UpgradeFailureAction is what happens to an upgrade whose new cluster fails, or makes no progress.
+type UpgradeFailureAction string
+
+const (
+	// UpgradeFailureWait waits until the new cluster is well, or its user acts.
+	UpgradeFailureWait UpgradeFailureAction = "Wait"
+	// UpgradeFailureAbort aborts the upgrade, unless it is paused or the active cluster does not serve.
+	UpgradeFailureAbort UpgradeFailureAction = "Abort"
 )
 
 // CanaryWeightOf returns the share of AnnotationCanaryWeight in percent, and whether there is one. The share is 0 for a value that is not

@@ -54,6 +54,29 @@ func toStopFirst(s *step) bool { return s.runs() && !s.in.Stop.Done }
 // stopFirst ends the program by a signal before its Pods are deleted.
 func stopFirst(s *step) { s.act(Stop) }
 
+// killTime is how long Ray may take to kill a program that ignores the signal, and to report that.
+const killTime = 5 * time.Second
+
+// stopEnd returns until when a suspension waits for a job that Ray was asked to stop; zero if it does not wait.
+func (s *step) stopEnd() time.Time {
+	wanted, _ := rayv1.ExpiryOf(s.in.Job.Annotations)
+	if stop := s.in.Stop; wanted.SuspendGrace > 0 && stop.Done && !stop.Failed {
+		return stop.DoneAt.Add(wanted.SuspendGrace + killTime)
+	}
+	return time.Time{}
+}
+
+// stopAwaited reports whether the program still has time to save its state.
+func stopAwaited(s *step) bool {
+	return s.in.Now.Before(s.stopEnd()) && s.runs() && !s.in.Ray.Status.IsTerminal()
+}
+
+func awaitStop(s *step) {
+	s.act(Poll)
+	s.plan.Waits = "the job to end after the signal to stop"
+	s.lookAt(s.stopEnd())
+}
+
 func (s *step) hasJobObject() bool {
 	return s.mode(rayv1.K8sJobMode) || s.mode(rayv1.InteractiveMode)
 }
@@ -128,7 +151,7 @@ func failedBefore(s *step) bool {
 
 func completedBefore(s *step) bool { return s.status.EndTime != nil }
 
-func runsPastDeadline(s *step) bool { return wasInitializing(s) && deadlinePassed(s) }
+func runsPastDeadline(s *step) bool { return s.hasCluster() && deadlinePassed(s) }
 
 func wasRunning(s *step) bool {
 	return wasInitializing(s) && s.status.DashboardURL != "" && s.status.JobId != ""

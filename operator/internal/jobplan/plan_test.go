@@ -106,6 +106,10 @@ func cluster(c Cluster) func(*Input) { return func(in *Input) { in.Cluster = c }
 
 func retries(n int32) func(*Input) { return spec(func(s *rayv1.RayJobSpec) { s.BackoffLimit = &n }) }
 
+func grace(in *Input) {
+	metav1.SetMetaDataAnnotation(&in.Job.ObjectMeta, rayv1.AnnotationSuspendGrace, "30s")
+}
+
 func suspend(s *rayv1.RayJobSpec) { s.Suspend = true }
 
 func active(seconds int32) func(*Input) {
@@ -369,6 +373,10 @@ func TestLifeCycle(t *testing.T) {
 
 		"suspending, the job runs":       {changes{state(suspending)}, want{"JobToStop", suspending, run, "", []Action{Stop}}},
 		"suspending, the job is stopped": {changes{state(suspending), stopped(9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"suspending, the job saves":      {changes{state(suspending), stopped(9), grace}, want{"JobEnds", suspending, run, "", []Action{Poll}}},
+		"suspending, the job has saved":  {changes{state(suspending), stopped(9), grace, says(halted, 10)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"suspending, saves for too long": {changes{state(suspending), stopped(9), grace, now(44)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
+		"suspending, Ray goes meanwhile": {changes{state(suspending), stopped(9), grace, unreachable(5, 9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
 		"suspending, no dashboard":       {changes{state(suspending), unreachable(5, 9)}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteCluster, DeleteSubmitter}}},
 		"suspending, the cluster goes":   {changes{state(suspending), cluster(Cluster{Found: true, Deleting: true}), submitter(Submitter{})}, want{"ChildrenLeft", suspending, run, "", nil}},
 		"suspending, the Job is left":    {changes{state(suspending), cluster(Cluster{})}, want{"ChildrenLeft", suspending, run, "", []Action{DeleteSubmitter}}},

@@ -76,6 +76,7 @@ var table = map[rayv1.JobDeploymentStatus][]rule{
 	},
 	suspending: {
 		{"JobToStop", suspending, toStopFirst, stopFirst},
+		{"JobEnds", suspending, stopAwaited, awaitStop},
 		{"HistoryAwaited", suspending, historyAwaited, keepHistory},
 		{"ChildrenLeft", suspending, childrenLeft, deleteChildren},
 		{"Suspended", suspended, always, endAttempt},

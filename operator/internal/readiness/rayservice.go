@@ -66,7 +66,7 @@ func obstacleOfService(st *rayv1.RayServiceStatuses, serves *metav1.Condition) O
 
 // verdictOnWork returns the verdict on a service without obstacles.
 func verdictOnWork(st *rayv1.RayServiceStatuses, c conditions.Editor, configuring bool) verdict {
-	for _, kind := range []string{rayv1.RayServiceRollbackInProgress, rayv1.RayServiceUpgradeInProgress} {
+	for _, kind := range []string{rayv1.RayServiceRollbackInProgress, rayv1.RayServiceUpgradeInProgress, rayv1.RayServiceUpgradePaused} {
 		if c.True(kind) {
 			return progressing(said(c, kind))
 		}

@@ -106,6 +106,8 @@ func serviceStates() []state {
 		{"upgrade-deploy-failed", degraded, "", upgraded(nil, is(kind, rayv1.ReasonApplicationsFailed, "on cluster demo-b: chat is DEPLOY_FAILED"))},
 		{"upgrade-without-progress", degraded, "", upgraded(nil, is(kind, rayv1.ReasonProgressDeadlineExceeded, "no step since 2026-03-01T12:00:00Z: cluster demo-b is to follow cluster demo-a"))},
 		{"rolling-back", inProgress, "", upgraded(nil, is(rayv1.RayServiceRollbackInProgress, rayv1.ReasonDesiredClusterSpecChanged, "the spec is that of cluster demo-a again"))},
+		{"upgrade-held-back", inProgress, "", serviceWith(is(rayv1.RayServiceUpgradePaused, rayv1.ReasonPausedByAnnotation, "the annotation raygate.io/upgrade-paused is true; remove it to continue"))},
+		{"upgrade-aborted", degraded, "", serviceWith(is(kind, rayv1.ReasonUpgradeAborted, "the upgrade to cluster demo-b is aborted; the service stays on cluster demo-a until its spec changes"))},
 		{"gateway-not-ready", inProgress, "", serviceWith(isNot(rayv1.RayServiceGatewayReady, rayv1.ReasonGatewayNotReady, "the Gateway is not programmed"))},
 		{"gateway-api-missing", degraded, "", serviceWith(isNot(rayv1.RayServiceGatewayReady, rayv1.ReasonGatewayAPIMissing, "the Gateway API is not installed"),
 			is(kind, rayv1.ReasonGatewayAPIMissing, "the upgrade strategy needs the kinds Gateway and HTTPRoute of gateway.networking.k8s.io"))},

@@ -16,12 +16,37 @@ func (s *step) names(annotation string) bool {
 	return p != "" && s.in.Service.Annotations[annotation] == p
 }
 
-// aborts reports whether the user gives up the pending cluster.
-func aborts(s *step) bool { return s.active() != nil && s.names(rayv1.AnnotationUpgradeAbort) }
+// aborts reports whether the pending cluster is given up.
+func aborts(s *step) bool {
+	return s.active() != nil && s.pendingName() != "" && (s.names(rayv1.AnnotationUpgradeAbort) || s.aborted())
+}
 
 // paused reports whether the user holds upgrades. A lost cluster is replaced all the same, and an abort is carried out.
-func (s *step) paused() bool {
-	return s.active() != nil && s.in.Service.Annotations[rayv1.AnnotationUpgradePaused] == "true" && !aborts(s)
+func (s *step) paused() bool { return s.active() != nil && s.wantsPause() && !aborts(s) }
+
+func (s *step) wantsPause() bool {
+	return s.in.Service.Annotations[rayv1.AnnotationUpgradePaused] == "true"
+}
+
+// failureTime is how long a new cluster may report failed applications before an upgrade is aborted.
+const failureTime = 30 * time.Second
+
+// failed reports whether the upgrade is to be aborted because of the new cluster. The active one must serve.
+func (s *step) failed() bool {
+	a, c := s.active(), s.conds().Find(rayv1.RayServiceStalled)
+	action := rayv1.UpgradeFailureAction(s.in.Service.Annotations[rayv1.AnnotationUpgradeFailureAction])
+	if action != rayv1.UpgradeFailureAbort || s.wantsPause() || a == nil || a.Pods == 0 || s.pendingName() == "" || c == nil {
+		return false
+	}
+	if c.Reason != rayv1.ReasonApplicationsFailed && c.Reason != rayv1.ReasonProgressDeadlineExceeded {
+		return false
+	}
+	due := c.LastTransitionTime.Add(failureTime)
+	if s.in.Now.Before(due) {
+		s.lookAt(due)
+		return false
+	}
+	return true
 }
 
 // withheld reports whether the service stays on its active cluster although the spec asks for another one.
@@ -53,7 +78,7 @@ func (s *step) forgetAbort() {
 
 // abortDue reports whether an abort has to be recorded. A spec that differs from that of the pending cluster needs none.
 func abortDue(s *step) bool {
-	return aborts(s) && !s.aborted() && !activeMatches(s) && !pendingDiffers(s)
+	return !s.aborted() && (aborts(s) || s.failed()) && !activeMatches(s) && !pendingDiffers(s)
 }
 
 // switchAbortDue is abortDue for an upgrade without steps. A switch that has begun completes.
@@ -61,6 +86,9 @@ func switchAbortDue(s *step) bool { return abortDue(s) && !s.moving() }
 
 func (s *step) abort() {
 	s.plan.Aborted = fmt.Sprintf("the upgrade to cluster %s is aborted; the service stays on cluster %s until its spec changes", s.pendingName(), s.activeName())
+	if !s.names(rayv1.AnnotationUpgradeAbort) {
+		s.plan.Aborted += ": " + s.conds().Find(rayv1.RayServiceStalled).Message
+	}
 	s.set(rayv1.RayServiceUpgradeAborted, metav1.ConditionTrue, rayv1.ReasonUpgradeAborted, s.plan.Aborted)
 }
 

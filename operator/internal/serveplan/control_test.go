@@ -190,6 +190,33 @@ func TestAbortWithoutTheOldCluster(t *testing.T) {
 	s.until("back", func() bool { return s.settled() && s.activeName() == "demo-c1" && s.weights["demo-c1"] == 100 })
 }
 
+// TestFailedUpgradeIsAborted by itself only if its user wants that, and not during a pause.
+func TestFailedUpgradeIsAborted(t *testing.T) {
+	for name, strategy := range controlled {
+		for annotation, want := range map[string]bool{rayv1.AnnotationUpgradeFailureAction: true, rayv1.AnnotationCanaryConfirmed: false} {
+			for _, paused := range []bool{false, true} {
+				s := upgraded(t, strategy, 4, annotation, string(rayv1.UpgradeFailureAbort))
+				s.clusters["demo-c2"].broken = rayv1.ApplicationDeployFailed
+				if paused {
+					s.annotate(rayv1.AnnotationUpgradePaused, "true")
+				}
+				s.passes(25)
+				if s.is(rayv1.RayServiceUpgradeAborted) {
+					t.Errorf("%s: aborted at once", name)
+				}
+				s.passes(100)
+				aborted := s.settled() && s.activeName() == "demo-c1" && s.is(rayv1.RayServiceUpgradeAborted)
+				if want = want && !paused; aborted != want {
+					t.Errorf("%s, %s, paused %t: aborted %t: %+v", name, annotation, paused, aborted, s.rs.Status.Conditions)
+				}
+				if want && !strings.Contains(s.condition(rayv1.RayServiceStalled).Message, "shop is DEPLOY_FAILED") {
+					t.Errorf("no reason: %+v", s.rs.Status.Conditions)
+				}
+			}
+		}
+	}
+}
+
 // TestStaleNames: names of other clusters neither confirm nor abort.
 func TestStaleNames(t *testing.T) {
 	for name, strategy := range controlled {

@@ -54,6 +54,7 @@ func serviceMetadata() []row[service] {
 		{ID: "RS-012", Name: "words", Mutate: timeout("invalid"), Fix: timeout(""), WantFields: timeoutAt},
 		{ID: "RS-538", Name: "pause", Mutate: annotate(rayv1.AnnotationUpgradePaused, "yes"), Fix: annotate(rayv1.AnnotationUpgradePaused, "true"), WantFields: at("metadata.annotations[raygate.io/upgrade-paused]"), Warning: true},
 		{ID: "RS-538", Name: "percent sign", Mutate: all(stepwise, annotate(rayv1.AnnotationCanaryWeight, "10%")), Fix: annotate(rayv1.AnnotationCanaryWeight, "10"), WantFields: at("metadata.annotations[raygate.io/canary-weight]"), Warning: true},
+		{ID: "RS-538", Name: "unknown action", Mutate: annotate(rayv1.AnnotationUpgradeFailureAction, "Rollback"), Fix: annotate(rayv1.AnnotationUpgradeFailureAction, "Abort"), WantFields: at("metadata.annotations[raygate.io/upgrade-failure-action]"), Warning: true},
 		{ID: "RS-539", Name: "no steps", Mutate: annotate(rayv1.AnnotationCanaryWeight, "10"), Fix: stepwise, WantFields: at("metadata.annotations[raygate.io/canary-weight]"), Warning: true},
 		{ID: "RS-539", Name: "true", Mutate: annotate(rayv1.AnnotationCanaryConfirmed, "true"), Fix: annotate(rayv1.AnnotationCanaryConfirmed, "demo-x7k2p"), WantFields: at("metadata.annotations[raygate.io/canary-confirmed]"), Warning: true},
 		{ID: "RS-539", Name: "another service", Mutate: annotate(rayv1.AnnotationUpgradeAbort, "shop-x7k2p"), WantFields: at("metadata.annotations[raygate.io/upgrade-abort]"), Warning: true},

@@ -50,6 +50,7 @@ var jobs = define(raygate.JobKind, convert.RayJob, "complete", view[*rayv1.RayJo
 		{"Age", false, age[*rayv1.RayJob]},
 		{"Reason", false, func(rj *rayv1.RayJob) any { return string(rj.Status.Reason) }},
 		{"Job ID", true, func(rj *rayv1.RayJob) any { return orNone(rj.Status.JobId) }},
+		{"Attempt", true, func(rj *rayv1.RayJob) any { return int64(rj.Status.Attempt()) }},
 		{"Failed", true, func(rj *rayv1.RayJob) any { return number(rj.Status.Failed) }},
 		{"Entrypoint", true, func(rj *rayv1.RayJob) any { return short(rj.Spec.Entrypoint) }},
 		{"Queue", true, func(rj *rayv1.RayJob) any { return queue(rj, &rj.Spec.Suspend) }},
@@ -181,6 +182,9 @@ func serviceState(rs *rayv1.RayService) string {
 
 func serviceReason(rs *rayv1.RayService) string {
 	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceStalled); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Reason
+	}
+	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceUpgradePaused); c != nil && c.Status == metav1.ConditionTrue {
 		return c.Reason
 	}
 	if c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.ConditionReconciling); c != nil && rayv1.Awaited(c.Reason) {

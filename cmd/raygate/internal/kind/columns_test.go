@@ -39,6 +39,10 @@ func TestServiceColumns(t *testing.T) {
 			columns: map[string]any{"Status": "upgrading", "Upgrade": "preparing", "Pending Cluster": "b", "Applications": "shop=RUNNING", "Pending Applications": "shop=DEPLOYING"},
 			summary: "upgrading, 0 endpoints, new cluster: preparing",
 		},
+		"an upgrade that is paused": {
+			status:  rayv1.RayServiceStatuses{Conditions: conditions("Ready", "UpgradePaused"), ActiveServiceStatus: rayv1.RayServiceStatus{RayClusterName: "a"}},
+			columns: map[string]any{"Reason": "UpgradePausedReason"}, summary: "ready, 0 endpoints (UpgradePausedReason)",
+		},
 		"an upgrade in steps that is stalled": {
 			status: rayv1.RayServiceStatuses{
 				Conditions: conditions("Ready", "UpgradeInProgress", "Stalled"), ActiveServiceStatus: rayv1.RayServiceStatus{RayClusterName: "a"},

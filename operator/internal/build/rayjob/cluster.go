@@ -3,6 +3,10 @@
 package rayjob
 
 import (
+	"math"
+	"slices"
+	"strconv"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -40,6 +44,7 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	if j.Spec.RayClusterSpec != nil {
 		rc.Spec = *j.Spec.RayClusterSpec.DeepCopy()
 	}
+	setStopTime(j, rc)
 	if j.Spec.SubmissionMode != rayv1.SidecarMode {
 		return rc, nil
 	}
@@ -53,4 +58,29 @@ func Cluster(j *rayv1.RayJob, o Options) (*rayv1.RayCluster, error) {
 	head.Containers = append(head.Containers, submitter)
 	head.RestartPolicy = corev1.RestartPolicyNever
 	return rc, nil
+}
+
+// envStopTime is how long Ray waits for a program after the signal to stop, in whole seconds, before it kills the program.
+const envStopTime = "RAY_JOB_STOP_WAIT_TIME_S"
+
+// setStopTime gives the program of the job the time that a suspension waits for it. The program may run on any node.
+func setStopTime(j *rayv1.RayJob, rc *rayv1.RayCluster) {
+	wanted, _ := rayv1.ExpiryOf(j.Annotations)
+	if wanted.SuspendGrace == 0 {
+		return
+	}
+	seconds := strconv.Itoa(int(math.Ceil(wanted.SuspendGrace.Seconds())))
+	templates := []*corev1.PodTemplateSpec{&rc.Spec.HeadGroupSpec.Template}
+	for i := range rc.Spec.WorkerGroupSpecs {
+		templates = append(templates, &rc.Spec.WorkerGroupSpecs[i].Template)
+	}
+	for _, t := range templates {
+		if len(t.Spec.Containers) == 0 {
+			continue
+		}
+		c := &t.Spec.Containers[0]
+		if !slices.ContainsFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == envStopTime }) {
+			c.Env = append(c.Env, corev1.EnvVar{Name: envStopTime, Value: seconds})
+		}
+	}
 }

@@ -97,13 +97,15 @@ func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
 
 const (
 	noPause  = "is not understood and pauses nothing; use true or false"
+	noAction = "is not understood, so that a failed upgrade waits; use Abort or Wait"
 	noCanary = "is not understood, so that an upgrade in steps moves no traffic; use a whole percentage from 1 to 99, as in 10"
 )
 
-var rs538 = rule.New(rule.Rule{ID: "RS-538", Field: "metadata.annotations: upgrade-paused, canary-weight", Condition: "not true or false; not a whole number from 1 to 99",
+var rs538 = rule.New(rule.Rule{ID: "RS-538", Field: "metadata.annotations: upgrade-paused, canary-weight, upgrade-failure-action", Condition: "not true or false; not a whole number from 1 to 99; not Abort or Wait",
 	Policies: []rule.Policy{
 		controlPolicy(rayv1.AnnotationUpgradePaused, noPause, "matches('^(true|false)$')"),
 		controlPolicy(rayv1.AnnotationCanaryWeight, noCanary, "matches('^[+]?0*[1-9][0-9]?$')"),
+		controlPolicy(rayv1.AnnotationUpgradeFailureAction, noAction, "matches('^(Abort|Wait)$')"),
 	}})
 var rs539 = rule.New(rule.Rule{ID: "RS-539", Field: "metadata.annotations: canary-weight, canary-confirmed, upgrade-abort",
 	Condition: "a weight with another type than NewClusterWithIncrementalUpgrade; not the name of a cluster of the service"})
@@ -118,6 +120,9 @@ func checkUpgradeControl(out *rule.Report, s *service) {
 	path := field.NewPath("metadata", "annotations")
 	paused, set := s.Annotations[rayv1.AnnotationUpgradePaused]
 	out.When(set && paused != "true" && paused != "false").Invalid(rs538, path.Key(rayv1.AnnotationUpgradePaused), paused, noPause)
+	action, set := s.Annotations[rayv1.AnnotationUpgradeFailureAction]
+	known := action == string(rayv1.UpgradeFailureAbort) || action == string(rayv1.UpgradeFailureWait)
+	out.When(set && !known).Invalid(rs538, path.Key(rayv1.AnnotationUpgradeFailureAction), action, noAction)
 	switch percent, set := rayv1.CanaryWeightOf(s.Annotations); {
 	case set && percent == 0:
 		out.Invalid(rs538, path.Key(rayv1.AnnotationCanaryWeight), s.Annotations[rayv1.AnnotationCanaryWeight], noCanary)

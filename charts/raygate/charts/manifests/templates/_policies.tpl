@@ -2298,6 +2298,12 @@ spec:
     message: 'metadata.annotations[raygate.io/canary-weight]: is not understood, so
       that an upgrade in steps moves no traffic; use a whole percentage from 1 to
       99, as in 10 (RS-538)'
+  - expression: false || (!('raygate.io/upgrade-failure-action' in variables.annotations)
+      || variables.annotations['raygate.io/upgrade-failure-action'].matches('^(Abort|Wait)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-failure-action'
+      in variables.old_annotations) || variables.old_annotations['raygate.io/upgrade-failure-action'].matches('^(Abort|Wait)$')))
+    message: 'metadata.annotations[raygate.io/upgrade-failure-action]: is not understood,
+      so that a failed upgrade waits; use Abort or Wait (RS-538)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
