@@ -388,8 +388,8 @@ func nodeLog(ctx context.Context, c Client) (string, error) {
 		return "", err
 	}
 	defer func() { _ = in.Close() }()
-	text, _ := io.ReadAll(in) // an error of the connection
-	return string(text), nil
+	text, err := io.ReadAll(in)
+	return string(text), err
 }
 
 func TestNodeLog(t *testing.T) {

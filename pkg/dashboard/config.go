@@ -40,7 +40,8 @@ type Config struct {
 	// SubmitTimeout limits SubmitJob and StopJob, for which Ray itself may take 10 seconds to find an agent. 0 means 20
 	// seconds.
 	SubmitTimeout time.Duration
-	// LogsTimeout is how long JobLogs waits for the log to begin, and for each further piece of it. 0 means a minute.
+	// LogsTimeout limits the time in which JobLogs waits for the log to begin, and for each further piece of it, and that of NodeLog with
+	// all reads. 0 means a minute.
 	LogsTimeout time.Duration
 	// DeployTimeout limits DeployServe: where Serve does not run yet the request starts it. 0 means 30 seconds.
 	DeployTimeout time.Duration
