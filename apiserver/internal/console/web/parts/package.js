@@ -75,7 +75,7 @@ export async function packageOf({files = [], archive = null}) {
     blob = archiveOf(read);
   }
   if (blob.size > maxPackage) throw new Error(`The package has ${Math.ceil(blob.size / 2 ** 20)} MiB; at most 100 MiB are possible.`);
-  if (!crypto.subtle) throw new Error('Browsers compute the name of a package only for pages by https:// or of this machine.');
+  if (!crypto.subtle) throw new Error('Browsers compute the name of a package only for pages by HTTPS or of this machine.');
   const sum = new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer()));
   return {name: `_ray_pkg_${[...sum].map((byte) => byte.toString(16).padStart(2, '0')).join('')}.zip`, blob};
 }
