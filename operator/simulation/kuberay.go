@@ -7,6 +7,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,11 +35,16 @@ func fromKubeRay(w *world) {
 	}
 }
 
-// anySpecUnseen reports whether the status of an object belongs to another generation than its spec.
+// anySpecUnseen reports whether the status of an object belongs to another generation than its spec, or whether a RayService is held back
+// from its spec.
 func (w *world) anySpecUnseen() bool {
 	for _, gk := range w.store.Kinds() {
 		for _, o := range w.store.All(gk) {
 			if seen, ok := observedGeneration(o); ok && seen != o.GetGeneration() {
+				return true
+			}
+			if rs, ok := o.(*rayv1.RayService); ok && (meta.IsStatusConditionTrue(rs.Status.Conditions, rayv1.RayServiceUpgradeAborted) ||
+				meta.IsStatusConditionTrue(rs.Status.Conditions, rayv1.RayServiceUpgradePaused)) {
 				return true
 			}
 		}
