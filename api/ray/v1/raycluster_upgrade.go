@@ -32,6 +32,10 @@ const UpgradeRollingUpdate = "RollingUpdate"
 // AnnotationTemplateHash is the hash of the template from which a Pod of a cluster with AnnotationUpgradeStrategy was created.
 const AnnotationTemplateHash = "raygate.io/template-hash"
 
+// AnnotationDrainingSince is when the operator decided to delete a worker, as a time in RFC 3339. Ray drains its node from then on, and the Pod is
+// deleted when that is done. It does not count as a worker any more.
+const AnnotationDrainingSince = "raygate.io/draining-since"
+
 // RollingUpdate is the meaning of the annotations.
 // +kubebuilder:object:generate=false
 type RollingUpdate struct {

@@ -31,10 +31,12 @@ import (
 	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/controller/mtls"
 	"github.com/raygate/raygate/operator/internal/controller/raycluster"
+	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
 	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/devices/claims"
+	"github.com/raygate/raygate/pkg/headpod"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -216,6 +218,9 @@ func addRayCluster(ctx context.Context, mgr ctrl.Manager, o *Options, with inCom
 	var err error
 	if c.Connect, err = connect(o, mgr.GetClient()); err != nil {
 		return err
+	}
+	if o.Gates.Enabled(features.RayClusterDrain) && !o.UseKubernetesProxy {
+		c.Drain = dashboards.DrainDirect(mgr.GetClient(), headpod.NewTransport(o.Config.Host).DialContext)
 	}
 	c.Metrics, c.APIs, c.Archive = collector, with.kinds, with.past
 	return raycluster.New(c).SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.ReconcileConcurrency})

@@ -15,7 +15,7 @@ import (
 	"k8s.io/component-base/featuregate"
 )
 
-// Names, stages and defaults are those of KubeRay 1.7. A gate that is off by default guards a feature that is not proven yet.
+// Names, stages and defaults are those of KubeRay 1.7, except for RayClusterDrain. A gate that is off by default guards a feature that is not proven yet.
 // Validation rejects its fields, so that nobody relies on a feature that is off. The table below describes the effects.
 const (
 	RayClusterStatusConditions       featuregate.Feature = "RayClusterStatusConditions"       // RayCluster; beta since KubeRay 1.3
@@ -28,6 +28,7 @@ const (
 	GCSFaultToleranceEmbeddedStorage featuregate.Feature = "GCSFaultToleranceEmbeddedStorage" // RayCluster; alpha since KubeRay 1.7
 	RayClusterMTLS                   featuregate.Feature = "RayClusterMTLS"                   // RayCluster; alpha since KubeRay 1.7
 	RayClusterHistoryServer          featuregate.Feature = "RayClusterHistoryServer"          // RayCluster; alpha since KubeRay 1.7
+	RayClusterDrain                  featuregate.Feature = "RayClusterDrain"                  // RayCluster; not of KubeRay
 	KubernetesWAS                    featuregate.Feature = "KubernetesWAS"                    // RayCluster; alpha since KubeRay 1.7
 )
 
@@ -55,6 +56,7 @@ var gates = map[featuregate.Feature]gate{
 	GCSFaultToleranceEmbeddedStorage: {alpha, "The backend rocksdb of `gcsFaultToleranceOptions`. Off: it is refused."},
 	RayClusterMTLS:                   {alpha, "`tlsOptions` of RayCluster, by cert-manager. Off: it is refused, because traffic would not be encrypted."},
 	RayClusterHistoryServer:          {alpha, "`historyServerOptions` of RayCluster. Off: it is refused."},
+	RayClusterDrain:                  {alpha, "Before a scale-down or a rolling upgrade deletes a ready worker, Ray drains its node for at most two minutes. Not with `tlsOptions`, nor with the Kubernetes proxy. Off: Ray itself drains after the deletion, from Ray 2.60."},
 	KubernetesWAS:                    {alpha, "Gangs for the Kubernetes scheduler (workload-aware scheduling). Excludes `--batch-scheduler`, because a Pod has one scheduler."},
 }
 

@@ -60,6 +60,7 @@ func TestDefaults(t *testing.T) {
 		"GCSFaultToleranceEmbeddedStorage": false,
 		"RayClusterMTLS":                   false,
 		"RayClusterHistoryServer":          false,
+		"RayClusterDrain":                  false,
 		"KubernetesWAS":                    false,
 		"AllAlpha":                         false, // of the framework
 		"AllBeta":                          false,

@@ -18,9 +18,10 @@ type pods struct {
 	workers map[string]workers // by group
 
 	leavingHeads []*corev1.Pod // heads that are being deleted
+	draining     []*corev1.Pod // workers that Ray drains before their deletion
 }
 
-// workers are the Pods of one group, split by whether they are being deleted.
+// workers are the Pods of one group, split by whether they are being deleted, or are about to be.
 type workers struct{ staying, leaving []*corev1.Pod }
 
 func ownPods(rc *rayv1.RayCluster, observed []*corev1.Pod) pods {
@@ -50,6 +51,9 @@ func (own *pods) add(pod *corev1.Pod) {
 	case kind == rayv1.WorkerNode:
 		group := pod.Labels[rayv1.LabelGroup]
 		w := own.workers[group]
+		if _, draining := pod.Annotations[rayv1.AnnotationDrainingSince]; draining && !leaving {
+			own.draining, leaving = append(own.draining, pod), true
+		}
 		if leaving {
 			w.leaving = append(w.leaving, pod)
 		} else {

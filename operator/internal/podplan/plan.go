@@ -143,17 +143,27 @@ const (
 	ReasonScaleDown Reason = "ScaleDown"
 	// ReasonRollingUpdate means that the Pod, or another host of its replica, was created from an outdated template.
 	ReasonRollingUpdate Reason = "RollingUpdate"
+	// ReasonDraining means that the Pod was to be deleted before, and that Ray drains its node until the deletion.
+	ReasonDraining Reason = "Draining"
 	// ReasonExtraHead means that the cluster has another, better head.
 	ReasonExtraHead Reason = "ExtraHead"
 )
 
 // For computes the plan. It depends only on the Input, not on the order of its Pods.
 func For(in Input) Plan {
-	rc := in.Cluster
-	own := ownPods(rc, in.Pods)
-	switch {
-	case !rc.DeletionTimestamp.IsZero():
+	own := ownPods(in.Cluster, in.Pods)
+	if !in.Cluster.DeletionTimestamp.IsZero() {
 		return Plan{Keep: own.all} // garbage collection removes the Pods
+	}
+	plan := in.planFor(own)
+	plan.Delete = append(plan.Delete, deleteAll(own.draining, ReasonDraining, "Ray has drained its node, or had the time for it")...)
+	return plan
+}
+
+// planFor plans all but the deletion of workers that are being drained.
+func (in Input) planFor(own pods) Plan {
+	rc := in.Cluster
+	switch {
 	case suspending(rc):
 		return Plan{Delete: deleteAll(own.all, ReasonSuspended, "the cluster is suspended")}
 	case rc.Suspended():

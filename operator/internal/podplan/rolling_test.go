@@ -273,3 +273,25 @@ func assertLimits(t *testing.T, rc *rayv1.RayCluster, before, after []*corev1.Po
 		t.Error("a Pod is replaced during a pause")
 	}
 }
+
+// A worker that is drained is on its way out: it counts no more, its replacement begins, and its deletion is in each plan, whatever the cluster wants.
+func TestDrainingWorkers(t *testing.T) {
+	draining := raytest.PodAnnotation(rayv1.AnnotationDrainingSince, "2026-11-26T18:00:00Z")
+	for name, tc := range map[string]struct {
+		opts []raytest.ClusterOption
+		want outcome
+	}{
+		"as before":            {nil, outcome{Workers: []Create{{Replicas: at(0)}}, Delete: map[string]Reason{"a": ReasonDraining}, Keep: []string{"b", "head"}}},
+		"of a suspended group": {[]raytest.ClusterOption{raytest.Spec(func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].Suspend = new(true) })}, outcome{Delete: map[string]Reason{"a": ReasonDraining, "b": ReasonGroupSuspended}, Keep: []string{"head"}}},
+		"of a suspended cluster": {
+			[]raytest.ClusterOption{raytest.Condition(rayv1.RayClusterSuspending, metav1.ConditionTrue)},
+			outcome{Delete: map[string]Reason{"a": ReasonDraining, "b": ReasonSuspended, "head": ReasonSuspended}},
+		},
+	} {
+		rc := raytest.RayCluster("ns/demo", append([]raytest.ClusterOption{raytest.Workers("cpu", 2)}, tc.opts...)...)
+		pods := []*corev1.Pod{raytest.HeadPod(rc, "head"), raytest.WorkerPod(rc, "cpu", "a", draining), raytest.WorkerPod(rc, "cpu", "b")}
+		if diff := gocmp.Diff(tc.want, outcomeOf(planOf(rc, pods))); diff != "" {
+			t.Errorf("%s: plan (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -57,6 +57,8 @@ type Config struct {
 	APIs *served.Kinds
 	// Connect connects to dashboards, to find clusters that are idle. Nil means that no cluster is.
 	Connect dashboards.Connect
+	// Drain drains the Ray nodes of workers before their deletion (feature gate RayClusterDrain). Nil means that none is drained.
+	Drain dashboards.Drain
 	// Expiry has defaults and bounds for idle and old clusters.
 	Expiry expiryplan.Policies
 	// Jitter returns a number in [0,1) for the intervals of polls; nil means a random one.
@@ -106,6 +108,7 @@ type Reconciler struct {
 	sizes      sizes
 	keeper     *keeper.Keeper // of the objects of the batch scheduler
 	activities *activities    // nil without a way to connect to dashboards
+	drains     *drains        // nil without Config.Drain
 	claims     *deviceclaims.Reader
 	steps      []reconcile.Step[*scope]
 }
@@ -134,8 +137,9 @@ func New(c Config) *Reconciler {
 		keeper:     keeper.New(c.Client, c.Live, c.APIs, c.Clock),
 		claims:     deviceclaims.New(c.APIs, c.DeviceClasses),
 		activities: newActivities(c),
+		drains:     newDrains(c),
 	}
-	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget, r.activities.forget)
+	r.versions = reconcile.NewVersions(c.Clock, r.children.Forget, r.executor.Forget, r.said.Forget, r.keeper.Forget, r.activities.forget, r.drains.forget)
 	r.steps = r.list()
 	return r
 }

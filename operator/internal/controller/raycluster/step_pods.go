@@ -45,6 +45,7 @@ func (r *Reconciler) pods(ctx context.Context, s *scope) {
 	r.adoptHead(ctx, s, plan.AdoptHead)
 	r.markPods(ctx, s, plan.Mark)
 	w := r.podWork(s, plan)
+	w.Delete = r.drainFirst(ctx, s, w.Delete)
 	result := r.executor.Run(ctx, w)
 	s.pods = append(slices.Clone(s.pods), result.Created...)
 	s.failures = append(s.failures, slices.Concat(result.Failures, result.Earlier)...)
@@ -185,8 +186,8 @@ func (r *Reconciler) annotate(ctx context.Context, s *scope, p *corev1.Pod, anno
 		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
-		// Only the next change of the spec depends on it.
-		ctrllog.FromContext(ctx).Error(err, "Annotating a Pod that was created without the hash of its spec", "pod", p.Name)
+		// What depends on it is tried again, or is about the next change of the spec.
+		ctrllog.FromContext(ctx).Error(err, "Annotating a Pod", "pod", p.Name)
 		s.after(reconcile.LastRetry)
 	}
 	return err == nil

@@ -88,6 +88,21 @@ func trimPod(o any) (any, error) {
 	return p, nil
 }
 
+// addPollers runs the pollers, which wake clusters.
+func (r *Reconciler) addPollers(mgr ctrl.Manager, b *builder.Builder) error {
+	if r.drains != nil {
+		b.WatchesRawSource(r.drains.waker.Source())
+		if err := mgr.Add(r.drains.poller); err != nil {
+			return err
+		}
+	}
+	if r.activities != nil {
+		b.WatchesRawSource(r.activities.waker.Source())
+		return mgr.Add(r.activities.poller)
+	}
+	return nil
+}
+
 // SetupWithManager registers the reconciler, its indices and its watches.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
 	if err := owned.Index(ctx, mgr.GetFieldIndexer(), indexed()...); err != nil {
@@ -110,11 +125,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
 		Watches(&corev1.Pod{}, ofPods.Handle(), builder.WithPredicates(predicate.Funcs{UpdateFunc: matters})).
 		WithOptions(reconcile.Limited(o))
-	if r.activities != nil {
-		if err := mgr.Add(r.activities.poller); err != nil {
-			return err
-		}
-		b = b.WatchesRawSource(r.activities.waker.Source())
+	if err := r.addPollers(mgr, b); err != nil {
+		return err
 	}
 	for _, kind := range childKinds() {
 		opts := []builder.WatchesOption{builder.WithPredicates(owned.Changed())}

@@ -1,0 +1,146 @@
+package raycluster
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/podplan"
+	"github.com/raygate/raygate/operator/internal/poll"
+	"github.com/raygate/raygate/operator/internal/reconcile"
+)
+
+const (
+	// drainTimeout is how long a worker may finish its work before it is deleted.
+	drainTimeout = 2 * time.Minute
+	// drainInterval is the interval at which Ray is asked whether nodes have ended.
+	drainInterval = 2 * time.Second
+	// drainRequest limits the requests to Ray about all workers of a cluster.
+	drainRequest = 20 * time.Second
+	// drainPatience is how long Ray may not answer before workers are deleted without it.
+	drainPatience = 10 * time.Second
+)
+
+// endedNodes are Pods whose Ray nodes have ended.
+type endedNodes map[types.UID]bool
+
+// drains has Ray drain the nodes of workers, in the background. Its targets are clusters.
+type drains struct {
+	poller     *poll.Poller[types.UID, endedNodes]
+	dashboards *dashboards.Dashboards
+	drain      dashboards.Drain
+	waker      owned.Waker
+}
+
+func newDrains(c Config) *drains {
+	if c.Drain == nil {
+		return nil
+	}
+	return &drains{
+		poller:     poll.New[types.UID, endedNodes](poll.Options{Clock: c.Clock, Random: c.Jitter}),
+		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), drain: c.Drain,
+	}
+}
+
+// drainFirst returns the deletions that are to be made now. Other workers are drained first: an annotation tells later reconciles, whose plans
+// contain the deletion again. Without a ready head there is nobody who could drain.
+func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.Deletion) []podplan.Deletion {
+	head := readyHead(s)
+	tls := s.cluster.Spec.TLSOptions != nil && ptr.Deref(s.cluster.Spec.TLSOptions.Enabled, false)
+	if r.drains == nil || head == nil || s.cluster.Suspended() || tls {
+		r.drains.forget(s.cluster.UID)
+		return list
+	}
+	var now, draining []podplan.Deletion
+	for _, d := range list {
+		switch {
+		case d.Reason == podplan.ReasonDraining && s.now.Before(drainUntil(d.Pod)):
+			draining = append(draining, d)
+		case drainable(d):
+			r.annotate(ctx, s, d.Pod, map[string]string{rayv1.AnnotationDrainingSince: s.now.UTC().Format(time.RFC3339)})
+			s.after(reconcile.Soon)
+		default:
+			now = append(now, d)
+		}
+	}
+	return append(now, s.drained(draining, r.drains.observe(s.cluster, head, draining))...)
+}
+
+// drained returns the workers whose nodes have ended. If Ray has not answered for a while, it returns all.
+func (s *scope) drained(list []podplan.Deletion, answer poll.Answer[endedNodes]) []podplan.Deletion {
+	silent := !answer.FailingSince.IsZero() && s.now.Sub(answer.FailingSince) >= drainPatience
+	var done []podplan.Deletion
+	for _, d := range list {
+		if answer.Value[d.Pod.UID] || silent {
+			done = append(done, d)
+		} else {
+			s.after(min(drainUntil(d.Pod).Sub(s.now), drainPatience))
+		}
+	}
+	return done
+}
+
+// drainUntil returns when the Pod is deleted at the latest. A time that cannot be read is long ago.
+func drainUntil(p *corev1.Pod) time.Time {
+	begun, _ := time.Parse(time.RFC3339, p.Annotations[rayv1.AnnotationDrainingSince])
+	return begun.Add(drainTimeout)
+}
+
+// drainable reports whether the Pod is a worker that may have work, and that can wait.
+func drainable(d podplan.Deletion) bool {
+	return (d.Reason == podplan.ReasonScaleDown || d.Reason == podplan.ReasonRollingUpdate) && !isHead(d.Pod) && podReady(d.Pod)
+}
+
+// observerOfDrains is the name of the only observer of a cluster.
+const observerOfDrains = "drains"
+
+// observe has Ray drain these workers, and no others, and returns the last answer.
+func (d *drains) observe(rc *rayv1.RayCluster, head *corev1.Pod, list []podplan.Deletion) poll.Answer[endedNodes] {
+	port, err := strconv.ParseInt(names.HeadPort(rc), 10, 32)
+	if len(list) == 0 || err != nil {
+		d.forget(rc.UID)
+		return poll.Answer[endedNodes]{}
+	}
+	site := dashboards.SiteOf(rc, "").At(int32(port))
+	revision := []string{site.Revision(), string(head.UID)}
+	for _, one := range list {
+		revision = append(revision, string(one.Pod.UID))
+	}
+	return d.poller.Observe(rc.UID, observerOfDrains, poll.Query[endedNodes]{
+		Interval: drainInterval, Timeout: drainRequest, Revision: strings.Join(revision, " "),
+		Ask: func(ctx context.Context) (endedNodes, error) {
+			found := endedNodes{}
+			for _, one := range list {
+				switch err := d.dashboards.Drain(ctx, site, d.drain, one.Pod, drainUntil(one.Pod)); {
+				case errors.Is(err, dashboards.ErrNoNode), errors.Is(err, dashboards.ErrNotDrained):
+					found[one.Pod.UID] = true
+				case err != nil:
+					return nil, err
+				}
+			}
+			return found, nil
+		},
+	}, poll.Observer[endedNodes]{
+		Changed: func(before, after poll.Answer[endedNodes]) bool {
+			return len(before.Value) != len(after.Value) || before.FailingSince.IsZero() != after.FailingSince.IsZero()
+		},
+		Wake: func() { d.waker.Wake(key(rc)) },
+	})
+}
+
+// forget stops to ask about a cluster.
+func (d *drains) forget(cluster types.UID) {
+	if d != nil {
+		d.poller.Unobserve(cluster, observerOfDrains)
+	}
+}

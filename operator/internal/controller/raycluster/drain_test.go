@@ -1,0 +1,107 @@
+package raycluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/pkg/headpod"
+)
+
+// drainer is Ray: it notes what it is asked to drain, and answers with err.
+type drainer struct {
+	mu    sync.Mutex
+	asked []string
+	err   error
+}
+
+func (d *drainer) drain(_ context.Context, head headpod.Head, _ string, p *corev1.Pod, _ time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if head.Port != rayv1.DefaultGCSServerPort {
+		return errors.New("another port than that of the GCS")
+	}
+	d.asked = append(d.asked, p.Name)
+	return d.err
+}
+
+func (d *drainer) answer(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked, d.err = nil, err
+}
+
+// names waits for at most five seconds until Ray was asked, and returns about which Pods.
+func (d *drainer) names() []string {
+	for range 500 {
+		d.mu.Lock()
+		asked := slices.Compact(slices.Sorted(slices.Values(d.asked)))
+		d.mu.Unlock()
+		if len(asked) > 0 {
+			return asked
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
+}
+
+func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
+	for name, tc := range map[string]struct {
+		then func(b *bench, d *drainer)
+	}{
+		"until their nodes end": {func(b *bench, d *drainer) {
+			d.answer(dashboards.ErrNoNode)
+			for range 20 { // less than the deadline
+				b.clock.Step(drainInterval)
+				time.Sleep(20 * time.Millisecond)
+				b.mustReconcile()
+			}
+		}},
+		"until the deadline":           {func(b *bench, _ *drainer) { b.clock.Step(drainTimeout) }},
+		"unless the cluster suspends":  {func(b *bench, _ *drainer) { b.edit(func(rc *rayv1.RayCluster) { rc.Spec.Suspend = new(true) }) }},
+		"unless the operator does not": {func(b *bench, _ *drainer) { b.restart(func(c *Config) { c.Drain = nil }) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1))
+			b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "head"),
+				raytest.WorkerPod(rc, "cpu", "old"), raytest.WorkerPod(rc, "cpu", "young", raytest.CreatedAfter(time.Hour)), raytest.WorkerPod(rc, "cpu", "starting", raytest.NotReady()))
+			d := &drainer{}
+			b.restart(func(c *Config) { c.Drain = d.drain })
+			go func() { _ = b.reconciler.drains.poller.Start(t.Context()) }()
+			b.mustReconcile()
+			b.mustReconcile()
+			if asked := d.names(); !slices.Equal(asked, []string{"young"}) {
+				t.Fatalf("asked to drain %q, want the ready worker that is surplus", asked)
+			}
+			b.mustReconcile()
+			if got := podNamesOf(b.pods()); !slices.Equal(got, []string{"head", "old", "young"}) {
+				t.Fatalf("Pods %q, want one that drains beside the one that is wanted", got)
+			}
+			tc.then(b, d)
+			for range 3 {
+				b.mustReconcile()
+			}
+			if got := podNamesOf(b.pods()); slices.Contains(got, "young") {
+				t.Errorf("Pods %q, want the drained worker gone", got)
+			}
+		})
+	}
+}
+
+func podNamesOf(list []corev1.Pod) []string {
+	var all []string
+	for _, p := range list {
+		all = append(all, p.Name)
+	}
+	slices.Sort(all)
+	return all
+}
