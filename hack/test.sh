@@ -24,7 +24,7 @@ main() {
 race() {
 	local failed=0 packages
 	packages=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb} ./pkg/{dashboard,devices/load,headpod}/... ./operator/cmd/... \
-		./operator/internal/{byowner,children,controller,dashboards,devicequota,metrics,owned,podexec,poll,reconcile,served,webhook}/... |
+		./operator/internal/{objectmap,children,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
 		grep -vE '/apiserver/internal/(authz|filter|model/v1|rest/v1|rpcstatus)$|/webhook/(acceptance|registration)$')
 	# shellcheck disable=SC2086 # one word per package
 	CGO_ENABLED=1 go test -race -short -run "^Test" -skip '^Test(HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs)$' -p 2 -timeout "$limit" $packages || failed=1

@@ -34,7 +34,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/expiryplan"
 	"github.com/raygate/raygate/operator/internal/jobplan"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/operator/simulation/apiserver"
 	"github.com/raygate/raygate/pkg/validation"
@@ -107,7 +107,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	c, live := mgr.client, o.client(nil)
 	rules := validation.Options{FromOperator: true, Gates: map[validation.Gate]bool{validation.GateDeletionPolicy: true}}
 	podOptions := pod.Options{OperatorVersion: w.version}
-	apis := served.NewWatched(mapper{gatewayAPI(), w}, live, o.cache, clock.RealClock{})
+	apis := optionalapi.NewWatched(mapper{gatewayAPI(), w}, live, o.cache, clock.RealClock{})
 	options := controller.Options{MaxConcurrentReconciles: 1 + w.pick("concurrency", 2), NewQueue: o.newQueue}
 	limits := jobplan.DefaultLimits()
 	if w.setting("submitter finished", 0.3) {

@@ -199,7 +199,7 @@ func (s *serving) untilEnd(ctx context.Context, restart, kill <-chan os.Signal) 
 			return nil
 		case part := <-s.group.Crashes():
 			tellCrash(s.out, part)
-			return errTold
+			return errReported
 		case <-kill:
 			s.out.printf("killing the API server, as asked")
 			s.cp.KillAPIServer()

@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// errTold ends the program with code 1; the error has been printed already.
-var errTold = errors.New("told already")
+// errReported ends the program with code 1; the error has been printed already.
+var errReported = errors.New("reported already")
 
 func main() {
 	// A second signal does not interrupt the clean stop, whose duration is limited.
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	if err := command().ExecuteContext(ctx); err != nil {
-		if !errors.Is(err, errTold) {
+		if !errors.Is(err, errReported) {
 			fmt.Fprintln(os.Stderr, "raygate-local:", err)
 		}
 		os.Exit(1)

@@ -172,7 +172,7 @@ func (r *runner) run(ctx context.Context) error {
 		select {
 		case part := <-r.group.Crashes():
 			tellCrash(r.out, part)
-			return errTold
+			return errReported
 		default:
 		}
 		return stopped(ctx, err)
@@ -198,7 +198,7 @@ func (r *runner) run(ctx context.Context) error {
 	case part := <-r.group.Crashes():
 		cancel()
 		tellCrash(r.out, part)
-		return errTold
+		return errReported
 	}
 }
 

@@ -158,7 +158,7 @@ func alreadyRunning(p paths) error {
 	} else {
 		fmt.Println("it is not ready yet")
 	}
-	return errTold
+	return errReported
 }
 
 // down stops the process that holds the lock. The kernel reports the holder, so a reused pid cannot be stopped by mistake.
@@ -262,7 +262,7 @@ func status(ctx context.Context, dir string) error {
 	}
 	if pid == 0 {
 		fmt.Println("nothing is running")
-		return errTold
+		return errReported
 	}
 	st, err := readState(p)
 	if err != nil {
@@ -270,7 +270,7 @@ func status(ctx context.Context, dir string) error {
 	}
 	if st == nil {
 		fmt.Printf("pid %d is starting or stopping\n", pid)
-		return errTold
+		return errReported
 	}
 	fmt.Printf("running as pid %d\n", pid)
 	for _, name := range slices.Sorted(maps.Keys(st.Parts)) {
@@ -288,7 +288,7 @@ func status(ctx context.Context, dir string) error {
 	}
 	fmt.Println(st.guide())
 	if !allReady {
-		return errTold
+		return errReported
 	}
 	return nil
 }

@@ -80,8 +80,8 @@ func (g *Group) Running() []*Process {
 	return out
 }
 
-// StopAll stops the parts, the highest layer first. It calls told for each part that had to be killed; told may be nil.
-func (g *Group) StopAll(told func(format string, args ...any)) {
+// StopAll stops the parts, the highest layer first. It calls logf for each part that had to be killed; logf may be nil.
+func (g *Group) StopAll(logf func(format string, args ...any)) {
 	g.mu.Lock()
 	parts := g.parts
 	g.parts = nil
@@ -104,8 +104,8 @@ func (g *Group) StopAll(told func(format string, args ...any)) {
 		var wg sync.WaitGroup
 		for _, pt := range layers[l] {
 			wg.Go(func() {
-				if pt.Stop(pt.grace) && told != nil {
-					told("%s did not end within %s and was killed", pt.Name, pt.grace)
+				if pt.Stop(pt.grace) && logf != nil {
+					logf("%s did not end within %s and was killed", pt.Name, pt.grace)
 				}
 			})
 		}

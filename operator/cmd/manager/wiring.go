@@ -34,7 +34,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/features"
 	"github.com/raygate/raygate/operator/internal/metrics"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/headpod"
 	"github.com/raygate/raygate/pkg/validation"
@@ -108,7 +108,7 @@ func run(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := served.New(mgr, namespaces(o), clock.RealClock{})
+	kinds, err := optionalapi.New(mgr, namespaces(o), clock.RealClock{})
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func cacheSynced(ctx context.Context, c cache.Cache) error {
 
 // inCommon is what the controllers share.
 type inCommon struct {
-	kinds *served.Kinds
+	kinds *optionalapi.Kinds
 	past  *archive.Archive // nil without a history
 }
 
@@ -263,7 +263,7 @@ func rayClusterSettings(o *Options) raycluster.Config {
 	}
 }
 
-func addMTLS(mgr ctrl.Manager, o *Options, kinds *served.Kinds) error {
+func addMTLS(mgr ctrl.Manager, o *Options, kinds *optionalapi.Kinds) error {
 	if !o.Gates.Enabled(features.RayClusterMTLS) {
 		return nil
 	}

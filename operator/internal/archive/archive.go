@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/pkg/history"
 )
@@ -46,7 +46,7 @@ type Archive struct {
 	poller *poll.Poller[run, struct{}]
 	events *eventLists
 	meter  *meter
-	failed byowner.Map[string, failures] // by run
+	failed objectmap.Map[string, failures] // by run
 }
 
 // failures are failed attempts in a row, and why the last one failed.

@@ -12,7 +12,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/pkg/history"
 )
 
@@ -21,7 +21,7 @@ const tries = 5
 
 // Deleted returns a handler that records RayClusters and RayServices once they are deleted. It enqueues nothing.
 func (a *Archive) Deleted() handler.EventHandler {
-	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ owned.Queue) {
+	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ ownerref.Queue) {
 		usage := a.meter.take(e.Object.GetUID())
 		if s, ok := deletedSubject(e.Object, a.config.Clock.Now()); ok {
 			s.Usage = usage

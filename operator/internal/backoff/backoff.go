@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 )
 
 // Key identifies an operation of an owner.
@@ -37,7 +37,7 @@ const keepFor = time.Hour
 type Limiter[Why any] struct {
 	config  Config
 	clock   clock.PassiveClock
-	entries byowner.Map[string, entry[Why]]
+	entries objectmap.Map[string, entry[Why]]
 }
 
 type entry[Why any] struct {

@@ -16,8 +16,8 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/raygate/raygate/operator/internal/backoff"
-	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/conditions"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 	"github.com/raygate/raygate/operator/internal/overlay"
 )
 
@@ -52,12 +52,12 @@ type OptionalReader interface {
 // Writer creates, repairs and deletes children. It is safe for concurrent use by several goroutines, but by only one per owner.
 type Writer struct {
 	config  Config
-	written byowner.Map[string, write]
+	written objectmap.Map[string, write]
 	refused *backoff.Limiter[*Failure] // writes that the API server rejected; nil for missing user-provided objects
 	repairs *backoff.Limiter[struct{}] // patches that were made
 
 	// sights are the generations of owners for which a user-provided object was found.
-	sights byowner.Map[string, int64]
+	sights objectmap.Map[string, int64]
 }
 
 // New returns a Writer.

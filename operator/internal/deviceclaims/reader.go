@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/devices/claims"
 )
 
@@ -32,13 +32,13 @@ var (
 
 // Reader reads claims. It is safe for concurrent use.
 type Reader struct {
-	watches *served.Watches
+	watches *optionalapi.Watches
 	classes claims.Classes
 }
 
 // New returns a reader that maps the classes to Ray resources. Without kinds, no claims are read.
-func New(kinds *served.Kinds, classes claims.Classes) *Reader {
-	return &Reader{watches: &served.Watches{Kinds: kinds, Everything: true}, classes: classes}
+func New(kinds *optionalapi.Kinds, classes claims.Classes) *Reader {
+	return &Reader{watches: &optionalapi.Watches{Kinds: kinds, Everything: true}, classes: classes}
 }
 
 // Result contains the devices that the Pods of a cluster claim.
@@ -61,7 +61,7 @@ func (r *Reader) Read(ctx context.Context, rc *rayv1.RayCluster) (Result, error)
 			continue
 		}
 		if version, err := r.watches.Kinds.Version(TemplateKind.GroupKind(), TemplateKind.Version); err != nil || version == "" {
-			return Result{Unserved: err == nil, Recheck: served.AbsentFor}, err
+			return Result{Unserved: err == nil, Recheck: optionalapi.AbsentFor}, err
 		}
 		if out.Groups == nil {
 			out.Groups = map[string]*claims.Devices{}

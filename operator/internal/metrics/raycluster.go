@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 )
 
 // RayCluster collects metrics about RayClusters.
@@ -19,7 +19,7 @@ type RayCluster struct {
 	invalid              prometheus.Gauge
 	violations, warnings *prometheus.CounterVec
 	provisioning         prometheus.Histogram
-	durations            byowner.Map[struct{}, float64]
+	durations            objectmap.Map[struct{}, float64]
 }
 
 // NewRayCluster returns a collector that reads clusters from reader, which must be a cache.

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 )
 
 // RayJob collects metrics about RayJobs, with the names and labels of KubeRay 1.7.
@@ -17,7 +17,7 @@ type RayJob struct {
 	Collector[*rayv1.RayJob]
 	ended   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
-	ends    byowner.Map[attemptEnd, float64]
+	ends    objectmap.Map[attemptEnd, float64]
 }
 
 // attemptEnd contains the labels for the end of an attempt.

@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 )
 
 // Timeout is how long a write is added if the cache never shows it. That happens only if a watch is broken for this long, or if an
@@ -27,7 +27,7 @@ const Timeout = 30 * time.Second
 // except for Gone.
 type Overlay struct {
 	clock  clock.PassiveClock
-	writes byowner.Map[types.UID, write] // by the UID of the Pod
+	writes objectmap.Map[types.UID, write] // by the UID of the Pod
 }
 
 // write is a Pod as returned by a write, or its deletion.

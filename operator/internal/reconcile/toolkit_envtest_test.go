@@ -21,7 +21,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/conditions"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
 	"github.com/raygate/raygate/test/controlplane"
@@ -105,7 +105,7 @@ func (g *greeter) SetupWithManager(mgr ctrl.Manager) error {
 	o.SetGroupVersionKind(greeting)
 	return ctrl.NewControllerManagedBy(mgr).Named("greeter").
 		For(o, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&corev1.ConfigMap{}, owned.Handler{Kind: greeting.GroupKind(), Gone: g.children.Gone}.Handle(), builder.WithPredicates(owned.Changed())).
+		Watches(&corev1.ConfigMap{}, ownerref.Handler{Kind: greeting.GroupKind(), Gone: g.children.Gone}.Handle(), builder.WithPredicates(ownerref.Changed())).
 		WithOptions(controller.Options{SkipNameValidation: new(true)}).Complete(g)
 }
 

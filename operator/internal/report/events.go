@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/events"
 
-	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/conditions"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 )
 
 // maxNote is the maximum length of an event's note.
@@ -73,7 +73,7 @@ func (e Event) alike(other Event) bool {
 // Once records the events about an object, so that only changed ones are sent again. After a restart they are sent again, unless a
 // stored condition has the same text. The zero value is ready for use and safe for concurrent use.
 type Once struct {
-	said byowner.Map[string, []string] // texts by subject
+	said objectmap.Map[string, []string] // texts by subject
 }
 
 // Has reports whether the text is among the last ones on the subject.

@@ -16,7 +16,7 @@ import (
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/child"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -32,7 +32,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{controlPlane.Env(t).World(t, "mtls-")}
 	w.Install(cert.IssuerKind, cert.CertificateKind)
 	mgr := w.Manager(nil, nil)
-	kinds, err := served.New(mgr, w.Namespaces(), clock.RealClock{})
+	kinds, err := optionalapi.New(mgr, w.Namespaces(), clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,9 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/children"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
-	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // EventSource is the reportingController of the events. It is the same as KubeRay's.
@@ -37,7 +37,7 @@ const EventSource = "raycluster-mtls-controller"
 type Config struct {
 	Client        client.Client        // reads Pods and RayClusters from a cache, and writes
 	Live          client.Reader        // reads from the API server
-	APIs          *served.Kinds        // the kinds of cert-manager, if it is there
+	APIs          *optionalapi.Kinds   // the kinds of cert-manager, if it is there
 	Recorder      events.EventRecorder // sends events
 	Clock         clock.PassiveClock
 	ClusterDomain string // as in names.HeadHost
@@ -46,7 +46,7 @@ type Config struct {
 // Reconciler manages the certificates of RayClusters.
 type Reconciler struct {
 	config   Config
-	optional *served.Watches
+	optional *optionalapi.Watches
 	children *children.Writer
 	versions *reconcile.Versions
 	said     report.Once
@@ -54,7 +54,7 @@ type Reconciler struct {
 
 // New returns a reconciler. It does nothing until SetupWithManager or Reconcile is called.
 func New(c Config) *Reconciler {
-	optional := &served.Watches{Kinds: c.APIs}
+	optional := &optionalapi.Watches{Kinds: c.APIs}
 	r := &Reconciler{
 		config:   c,
 		optional: optional,
@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, err
 	case !found && cert.Needed(rc):
-		return ctrl.Result{RequeueAfter: served.AbsentFor}, nil // package raycluster rejects the spec and reports the reason
+		return ctrl.Result{RequeueAfter: optionalapi.AbsentFor}, nil // package raycluster rejects the spec and reports the reason
 	case !found:
 		return ctrl.Result{}, nil
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
@@ -27,8 +27,8 @@ const gather = 2 * time.Second
 // SetupWithManager registers the reconciler and its watches. Those for cert-manager's kinds start when the kinds are served.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) error {
 	kind := rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
-	ofPods := owned.Handler{Kind: kind, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 }}
-	ofChildren := owned.Handler{Kind: kind, Gone: func(owner, object types.UID) {
+	ofPods := ownerref.Handler{Kind: kind, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 }}
+	ofChildren := ownerref.Handler{Kind: kind, Gone: func(owner, object types.UID) {
 		r.children.Gone(owner, object)
 		r.said.Forget(object)
 	}}
@@ -42,7 +42,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, o controller.Options) er
 		return err
 	}
 	r.optional.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
-		return c.Watch(&source.Informer{Informer: informer, Handler: ofChildren.Handle(), Predicates: []predicate.Predicate{owned.Changed()}})
+		return c.Watch(&source.Informer{Informer: informer, Handler: ofChildren.Handle(), Predicates: []predicate.Predicate{ownerref.Changed()}})
 	}
 	return nil
 }

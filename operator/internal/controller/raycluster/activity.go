@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/expiryplan"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
@@ -29,7 +29,7 @@ type activityAnswer = poll.Answer[dashboard.Activity]
 type activities struct {
 	poller     *poll.Poller[types.UID, dashboard.Activity]
 	dashboards *dashboards.Dashboards
-	waker      owned.Waker
+	waker      ownerref.Waker
 	domain     string
 }
 

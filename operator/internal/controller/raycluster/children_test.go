@@ -20,7 +20,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/service"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -113,7 +113,7 @@ func TestPodsWaitForCertificates(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	b.reconciler = New(Config{
 		Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock, MTLS: true,
-		APIs:       served.NewFixed(mapper, b.client, b.clock),
+		APIs:       optionalapi.NewFixed(mapper, b.client, b.clock),
 		Validation: validation.Options{Gates: map[validation.Gate]bool{validation.GateMTLS: true}},
 	})
 	result := b.mustReconcile()
@@ -122,7 +122,7 @@ func TestPodsWaitForCertificates(t *testing.T) {
 	}
 
 	mapper.Add(cert.CertificateKind, meta.RESTScopeNamespace) // it is installed now
-	b.clock.Step(served.AbsentFor)
+	b.clock.Step(optionalapi.AbsentFor)
 	b.mustReconcile()
 	stages := []struct {
 		create []client.Object
@@ -195,7 +195,7 @@ func TestIngressWaitsUntilItIsKnownWhetherThereAreRoutes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, raytest.RayCluster("ns/demo", tc.opts...), interceptor.Funcs{})
 			b.reconciler = New(Config{Client: b.client, Live: b.client, Recorder: b.recorder, Clock: b.clock,
-				APIs: served.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
+				APIs: optionalapi.NewFixed(unknowing{b.client.RESTMapper()}, b.client, b.clock)})
 			if _, err := b.reconcile(); (err != nil) != tc.wantErr {
 				t.Errorf("error %v, want one: %t", err, tc.wantErr)
 			}

@@ -14,7 +14,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/dashboards"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/operator/internal/reconcile"
@@ -39,7 +39,7 @@ type drains struct {
 	poller     *poll.Poller[types.UID, endedNodes]
 	dashboards *dashboards.Dashboards
 	drain      dashboards.Drain
-	waker      owned.Waker
+	waker      ownerref.Waker
 }
 
 func newDrains(c Config) *drains {

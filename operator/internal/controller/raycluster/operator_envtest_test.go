@@ -17,7 +17,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -90,7 +90,7 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 	for _, change := range changes {
 		change(&c)
 	}
-	kinds, err := served.New(mgr, w.Namespaces(), c.Clock)
+	kinds, err := optionalapi.New(mgr, w.Namespaces(), c.Clock)
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/overlay"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/test/controlplane"
 )
@@ -51,7 +51,7 @@ func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs,
 	t.Helper()
 	builder := raytest.FakeClient(controlplane.Scheme(t))
 	for _, kind := range indexed() {
-		builder = builder.WithIndex(kind, owned.IndexController, owned.ControllerUID)
+		builder = builder.WithIndex(kind, ownerref.IndexController, ownerref.ControllerUID)
 	}
 	c := builder.
 		WithStatusSubresource(&rayv1.RayCluster{}).

@@ -30,11 +30,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/metrics"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/devices/claims"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -54,7 +54,7 @@ type Config struct {
 	// Archive stores the history of deleted objects; nil for none.
 	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
-	APIs *served.Kinds
+	APIs *optionalapi.Kinds
 	// Connect connects to dashboards, to find clusters that are idle. Nil means that no cluster is.
 	Connect dashboards.Connect
 	// Drain drains the Ray nodes of workers before their deletion (feature gate RayClusterDrain). Nil means that none is drained.
@@ -100,7 +100,7 @@ type Config struct {
 // Reconciler reconciles RayClusters.
 type Reconciler struct {
 	config     Config
-	optional   *served.Watches
+	optional   *optionalapi.Watches
 	versions   *reconcile.Versions
 	children   *children.Writer
 	executor   *podexec.Executor
@@ -127,7 +127,7 @@ func New(c Config) *Reconciler {
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}
-	optional := &served.Watches{Kinds: c.APIs}
+	optional := &optionalapi.Watches{Kinds: c.APIs}
 	r := &Reconciler{
 		config:     c,
 		optional:   optional,
@@ -218,7 +218,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // observe reads the Pods of the cluster.
 func (r *Reconciler) observe(ctx context.Context, rc *rayv1.RayCluster) (*scope, error) {
 	var list corev1.PodList
-	if err := owned.List(ctx, r.config.Client, rc, &list); err != nil {
+	if err := ownerref.List(ctx, r.config.Client, rc, &list); err != nil {
 		return nil, fmt.Errorf("listing Pods: %w", err)
 	}
 	cached := make([]*corev1.Pod, 0, len(list.Items))

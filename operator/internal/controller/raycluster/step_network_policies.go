@@ -11,7 +11,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/netpol"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 )
 
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
@@ -24,7 +24,7 @@ func (r *Reconciler) networkPolicies(ctx context.Context, s *scope) {
 		return
 	}
 	var existing networkingv1.NetworkPolicyList
-	if err := owned.List(ctx, r.config.Client, rc, &existing); err != nil {
+	if err := ownerref.List(ctx, r.config.Client, rc, &existing); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("listing NetworkPolicies: %w", err))
 		return
 	}

@@ -10,8 +10,8 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/cert"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/raydevices"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -33,7 +33,7 @@ func (r *Reconciler) validate(ctx context.Context, s *scope) (reconcile.Outcome,
 	s.invalid = validation.Summary(errs)
 	s.tolerated = len(validation.Refused(errs, len(s.pods) > 0 || validation.Ran(s.cluster))) == 0
 	if options.CertManagerMissing {
-		s.after(served.AbsentFor) // cert-manager may be installed later, without a change of the object
+		s.after(optionalapi.AbsentFor) // cert-manager may be installed later, without a change of the object
 	}
 	if saidBefore(s) {
 		return reconcile.Outcome{Stop: !s.tolerated}, nil

@@ -24,7 +24,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/cert"
 	"github.com/raygate/raygate/operator/internal/build/devicefacts"
 	"github.com/raygate/raygate/operator/internal/build/pod"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -35,14 +35,14 @@ var cluster = rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
 // CacheByObject restricts the cache to objects of Ray clusters and drops unused fields: a large Kubernetes cluster has many times
 // more Pods and Services.
 func CacheByObject() map[client.Object]cache.ByObject {
-	rayPods := owned.Selector(rayv1.LabelNodeType, selection.In,
+	rayPods := ownerref.Selector(rayv1.LabelNodeType, selection.In,
 		string(rayv1.HeadNode), string(rayv1.WorkerNode), string(rayv1.RedisCleanupNode))
 	by := map[client.Object]cache.ByObject{
 		&corev1.Pod{}:       {Label: rayPods, Transform: trimPod},
 		&rayv1.RayCluster{}: {Transform: trimCluster},
 	}
 	for _, o := range childKinds() {
-		by[o] = owned.Marked()
+		by[o] = ownerref.Marked()
 	}
 	return by
 }
@@ -105,11 +105,11 @@ func (r *Reconciler) addPollers(mgr ctrl.Manager, b *builder.Builder) error {
 
 // SetupWithManager registers the reconciler, its indices and its watches.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
-	if err := owned.Index(ctx, mgr.GetFieldIndexer(), indexed()...); err != nil {
+	if err := ownerref.Index(ctx, mgr.GetFieldIndexer(), indexed()...); err != nil {
 		return err
 	}
 	changed := predicate.Or[client.Object](
-		owned.SpecChanged(),
+		ownerref.SpecChanged(),
 		predicate.NewPredicateFuncs(func(o client.Object) bool {
 			rc, ok := o.(*rayv1.RayCluster)
 			return ok && devicefacts.Shared(rc)
@@ -118,8 +118,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		rc, ok := o.(*rayv1.RayCluster)
 		return ok && (rayv1.ManagedHere(rc.Spec.ManagedBy) || awaitsCleanUp(rc))
 	})
-	ofPods := owned.Handler{Kind: cluster, Schedule: r.sizes.schedule, Gone: r.executor.Gone}
-	ofChildren := owned.Handler{Kind: cluster, Schedule: r.sizes.schedule, Gone: r.children.Gone}
+	ofPods := ownerref.Handler{Kind: cluster, Schedule: r.sizes.schedule, Gone: r.executor.Gone}
+	ofChildren := ownerref.Handler{Kind: cluster, Schedule: r.sizes.schedule, Gone: r.children.Gone}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("raycluster").
 		For(&rayv1.RayCluster{}, builder.WithPredicates(ours, changed)).
@@ -129,7 +129,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return err
 	}
 	for _, kind := range childKinds() {
-		opts := []builder.WatchesOption{builder.WithPredicates(owned.Changed())}
+		opts := []builder.WatchesOption{builder.WithPredicates(ownerref.Changed())}
 		switch kind.(type) {
 		case *corev1.ServiceAccount, *corev1.Secret:
 			opts = append(opts, builder.OnlyMetadata)
@@ -144,9 +144,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return err
 	}
 	r.claims.Watch(c, mgr.GetCache())
-	r.keeper.Watch(c, owned.Handler{Kind: cluster, Schedule: r.sizes.schedule})
+	r.keeper.Watch(c, ownerref.Handler{Kind: cluster, Schedule: r.sizes.schedule})
 	r.optional.Start = func(kind schema.GroupVersionKind, informer cache.Informer) error {
-		changed := owned.Changed()
+		changed := ownerref.Changed()
 		if kind == cert.CertificateKind { // another controller creates them
 			changed.CreateFunc = nil
 		}

@@ -26,7 +26,7 @@ func (r *Reconciler) ensureCluster(ctx context.Context, s *scope) {
 		return
 	}
 	r.known.Delete(s.job.UID, absent(rc))
-	s.holdFor(s.took(r.said, whatCluster, r.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})))
+	s.holdFor(s.recordResult(r.said, whatCluster, r.children.Ensure(ctx, s.job, children.Child{Desired: rc, AsFound: true})))
 }
 
 func (r *Reconciler) buildCluster(s *scope) (*rayv1.RayCluster, error) {
@@ -58,7 +58,7 @@ func (r *Reconciler) deleteCluster(ctx context.Context, s *scope) {
 	if s.selects() {
 		return
 	}
-	s.warn(s.took(r.said, whatCluster, r.children.Remove(ctx, s.job, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{
+	s.warn(s.recordResult(r.said, whatCluster, r.children.Remove(ctx, s.job, &rayv1.RayCluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.job.Namespace, Name: s.job.Status.RayClusterName,
 	}})))
 }
@@ -79,5 +79,5 @@ func (r *Reconciler) suspendWorkers(ctx context.Context, s *scope) {
 		result.Done = children.None
 		s.events = append(s.events, report.Normal("UpdatedRayCluster", "Update", "Suspended all worker groups of RayCluster %s", after.Name))
 	}
-	s.took(r.said, whatCluster, result)
+	s.recordResult(r.said, whatCluster, result)
 }

@@ -55,7 +55,7 @@ func (r *Reconciler) ensureSubmitter(ctx context.Context, s *scope) {
 		s.hold("")
 		return
 	}
-	s.holdFor(s.took(r.said, whatSubmitter, result))
+	s.holdFor(s.recordResult(r.said, whatSubmitter, result))
 	if found, ok := result.Object.(*batchv1.Job); ok && result.Err == nil && result.Failure == nil {
 		if id := submits(found); id != "" && id != j.Status.JobId {
 			s.hold("")
@@ -66,7 +66,7 @@ func (r *Reconciler) ensureSubmitter(ctx context.Context, s *scope) {
 }
 
 func (r *Reconciler) deleteSubmitter(ctx context.Context, s *scope) {
-	s.warn(s.took(r.said, whatSubmitter, r.children.Remove(ctx, s.job, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.job.Namespace, Name: s.job.Name}})))
+	s.warn(s.recordResult(r.said, whatSubmitter, r.children.Remove(ctx, s.job, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: s.job.Namespace, Name: s.job.Name}})))
 }
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=delete
@@ -103,6 +103,6 @@ func (r *Reconciler) ensureHeadService(ctx context.Context, s *scope) {
 	}
 	svc := service.JobHead(s.job, s.cluster, r.config.Service)
 	if svc.Name != names.HeadService(s.cluster) { // else the user gave this name to the Service of the cluster
-		s.warn(s.took(r.said, whatService, r.children.Ensure(ctx, s.job, children.Child{Desired: svc})))
+		s.warn(s.recordResult(r.said, whatService, r.children.Ensure(ctx, s.job, children.Child{Desired: svc})))
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang/registry"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
@@ -22,7 +22,7 @@ var volcanoGroup = schema.GroupVersionKind{Group: "scheduling.volcano.sh", Versi
 func (w *world) startWithScheduler(name string) {
 	w.T.Helper()
 	mgr := w.Manager(nil, nil)
-	kinds, err := served.New(mgr, w.Namespaces(), clock.RealClock{})
+	kinds, err := optionalapi.New(mgr, w.Namespaces(), clock.RealClock{})
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -21,11 +21,11 @@ import (
 	"github.com/raygate/raygate/operator/internal/gang/keeper"
 	"github.com/raygate/raygate/operator/internal/jobplan"
 	"github.com/raygate/raygate/operator/internal/metrics"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -49,7 +49,7 @@ type Config struct {
 	// Archive stores the history of attempts; nil for none.
 	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
-	APIs *served.Kinds
+	APIs *optionalapi.Kinds
 	// Jitter returns a number in [0,1) by which intervals of requests to dashboards vary. Nil means a random one.
 	Jitter func() float64
 	// Suffix returns the random part of the names of an attempt. Nil means five letters and digits.
@@ -83,7 +83,7 @@ type Reconciler struct {
 	known    *sightings
 	over     sightings // since when attempts are over: they outlive what the tracker knows
 	tracker  *tracker
-	waker    owned.Waker
+	waker    ownerref.Waker
 	keeper   *keeper.Keeper // of the objects of the batch scheduler
 	actions  map[jobplan.Action]action
 	steps    []reconcile.Step[*scope]

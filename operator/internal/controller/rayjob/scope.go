@@ -86,8 +86,8 @@ func (s *scope) asks(actions ...jobplan.Action) bool {
 // fail records an error of an action; nil records none.
 func (s *scope) fail(err error) { s.err = cmp.Or(s.err, err) }
 
-// took records the result of a write, including its events, and returns the user-visible reason why it failed; empty for none.
-func (s *scope) took(said *report.Once, what string, r children.Result) (problem string) {
+// recordResult records the result of a write, including its events, and returns the user-visible reason why it failed; empty for none.
+func (s *scope) recordResult(said *report.Once, what string, r children.Result) (problem string) {
 	s.after(r.After)
 	s.fail(r.Err)
 	s.events = append(s.events, r.Events(what, func(text string) bool { return said.News(s.job.UID, what, text) })...)

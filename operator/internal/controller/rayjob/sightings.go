@@ -6,12 +6,14 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/raygate/raygate/operator/internal/byowner"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 )
 
 // sightings record since when this process has observed facts about RayJobs. Limits count from a sighting: clocks of heads,
 // kubelets and controllers differ, and an operator that was down must observe before it decides.
-type sightings struct{ byowner.Map[string, sighting] }
+type sightings struct {
+	objectmap.Map[string, sighting]
+}
 
 type sighting struct {
 	says string

@@ -11,9 +11,9 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/job"
-	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -55,7 +55,7 @@ type tracker struct {
 	wake       func(types.NamespacedName)
 
 	// targets are the current Ray jobs of RayJobs.
-	targets byowner.Map[struct{}, target]
+	targets objectmap.Map[struct{}, target]
 }
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
@@ -44,13 +44,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		j, ok := o.(*rayv1.RayJob)
 		return ok && rayv1.ManagedHere(j.Spec.ManagedBy)
 	})
-	children := owned.Handler{
+	children := ownerref.Handler{
 		Kind: kind, Gone: r.children.Gone, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 },
 	}
-	changedChild := builder.WithPredicates(owned.Changed())
+	changedChild := builder.WithPredicates(ownerref.Changed())
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("rayjob").
-		For(&rayv1.RayJob{}, builder.WithPredicates(ours, owned.SpecChanged())).
+		For(&rayv1.RayJob{}, builder.WithPredicates(ours, ownerref.SpecChanged())).
 		Watches(&rayv1.RayCluster{}, children.Handle(), changedChild).
 		Watches(&rayv1.RayCluster{}, handler.EnqueueRequestsFromMapFunc(r.selecting)).
 		Watches(&batchv1.Job{}, children.Handle(), changedChild).
@@ -62,7 +62,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		WithOptions(reconcile.Limited(o)).
 		Build(reconcile.Traced("rayjob", r))
 	if err == nil {
-		r.keeper.Watch(c, owned.Handler{Kind: kind})
+		r.keeper.Watch(c, ownerref.Handler{Kind: kind})
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (r *Reconciler) withHead(ctx context.Context, o client.Object) []ctrl.Reque
 		return nil
 	}
 	cluster := client.ObjectKey{Namespace: o.GetNamespace(), Name: ref.Name}
-	return owned.ThroughCluster(ctx, r.config.Client, kind, cluster, func(rc *rayv1.RayCluster) bool {
+	return ownerref.ThroughCluster(ctx, r.config.Client, kind, cluster, func(rc *rayv1.RayCluster) bool {
 		return rc.Labels[rayv1.LabelJobSubmissionMode] == string(rayv1.SidecarMode)
 	})
 }

@@ -90,7 +90,7 @@ func (r *Reconciler) deleteCluster(ctx context.Context, s *scope, rc *rayv1.RayC
 	if result.Done == children.Delete && !s.said.News(s.service.UID, "deleted "+rc.Name, string(rc.UID)) {
 		result.Done = children.None
 	}
-	s.took(whatCluster, result)
+	s.recordResult(whatCluster, result)
 }
 
 // patchCluster writes the difference. If the cluster has changed since it was read, it writes nothing, and the watch triggers the
@@ -101,5 +101,5 @@ func (r *Reconciler) patchCluster(ctx context.Context, s *scope, rc, updated *ra
 	if !tell {
 		result.Done = children.None
 	}
-	s.took(whatCluster, result)
+	s.recordResult(whatCluster, result)
 }

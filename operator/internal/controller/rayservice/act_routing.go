@@ -15,7 +15,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/children"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 )
 
 // +kubebuilder:rbac:groups="",resources=services,verbs=create;patch;delete
@@ -28,7 +28,7 @@ func (r *Reconciler) services(ctx context.Context, s *scope) {
 		return
 	}
 	head := r.children.Ensure(ctx, s.service, children.Child{Desired: service.ServiceHead(s.service, rc, r.config.Service)})
-	if s.took(whatService, head); head.Err != nil || head.Failure != nil {
+	if s.recordResult(whatService, head); head.Err != nil || head.Failure != nil {
 		return
 	}
 	desired := service.ServiceServe(s.service, serving)
@@ -44,7 +44,7 @@ func (r *Reconciler) services(ctx context.Context, s *scope) {
 // renamed deletes serve Services with earlier names.
 func (r *Reconciler) renamed(ctx context.Context, s *scope) {
 	var list corev1.ServiceList
-	if err := owned.List(ctx, r.config.Client, s.service, &list); err != nil {
+	if err := ownerref.List(ctx, r.config.Client, s.service, &list); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("listing Services: %w", err))
 		return
 	}

@@ -67,7 +67,7 @@ func (r *Reconciler) setLabel(ctx context.Context, s *scope, head *corev1.Pod, v
 		s.events = append(s.events, report.Normal("UpdatedHeadPodServeLabel", actionUpdate, "Set the label ray.io/serve of head Pod %s to %s", head.Name, value))
 	}
 	result.Done = children.None
-	s.took(whatLabel, result)
+	s.recordResult(whatLabel, result)
 }
 
 // watches starts to poll Ray Serve on the clusters in use, and drops the state of other clusters.
@@ -82,9 +82,9 @@ func (r *Reconciler) watches(_ context.Context, s *scope) {
 		if site == nil {
 			continue // the cluster triggers a reconcile when it has a Service
 		}
-		every := r.config.Pace.Changing
+		every := r.config.PollIntervals.Changing
 		if s.plan.Steady || len(s.plan.Watch) > 1 && i == 0 { // the active cluster is the first
-			every = r.config.Pace.Steady
+			every = r.config.PollIntervals.Steady
 		}
 		if r.tracker.watch(s.subject(rc), *site, every, s.answers[name]) {
 			s.after(reconcile.Soon)
@@ -145,7 +145,7 @@ func (r *Reconciler) kept(s *scope, rc *rayv1.RayCluster, d *dashboard.ServeDeta
 
 // deleteService deletes a Service that was read from the API server, even if the cache does not have it.
 func (r *Reconciler) deleteService(ctx context.Context, s *scope, svc *corev1.Service) {
-	s.took(whatService, r.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
+	s.recordResult(whatService, r.children.Do(s.service, children.Delete, whatService, svc.Name, func() error {
 		return r.config.Client.Delete(ctx, svc.DeepCopy(), client.Preconditions{UID: &svc.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	}))
 }

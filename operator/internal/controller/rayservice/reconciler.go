@@ -15,13 +15,13 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/build/service"
-	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/dashboards"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/objectmap"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
-	"github.com/raygate/raygate/operator/internal/served"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -45,7 +45,7 @@ type Config struct {
 	// Archive stores the history of deleted objects; nil for none.
 	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.
-	APIs *served.Kinds
+	APIs *optionalapi.Kinds
 	// Jitter returns a number in [0,1) by which intervals of requests to dashboards vary. Nil means a random one.
 	Jitter func() float64
 	// Suffix returns the random part of a cluster name. Nil means five letters and digits.
@@ -59,8 +59,8 @@ type Config struct {
 	Version, ClusterDomain string
 	// Gates are the settings on which strategies depend.
 	Gates serveplan.Gates
-	// Pace sets the poll intervals of dashboards and proxies.
-	Pace Pace
+	// PollIntervals sets the poll intervals of dashboards and proxies.
+	PollIntervals PollIntervals
 }
 
 // Reconciler reconciles RayServices.
@@ -70,11 +70,11 @@ type Reconciler struct {
 	children *children.Writer
 	said     *report.Once
 	tracker  *tracker
-	waker    owned.Waker
-	optional *served.Watches
-	refusals byowner.Map[string, []string]
-	shown    byowner.Map[string, []string]  // names of clusters in use that the cache has shown
-	starting byowner.Map[string, time.Time] // since when the status of a service that starts is not written
+	waker    ownerref.Waker
+	optional *optionalapi.Watches
+	refusals objectmap.Map[string, []string]
+	shown    objectmap.Map[string, []string]  // names of clusters in use that the cache has shown
+	starting objectmap.Map[string, time.Time] // since when the status of a service that starts is not written
 	steps    []reconcile.Step[*scope]
 }
 
@@ -83,10 +83,10 @@ func New(c Config) *Reconciler {
 	if c.Suffix == nil {
 		c.Suffix = func() string { return utilrand.String(5) }
 	}
-	c.Pace = c.Pace.orDefault()
+	c.PollIntervals = c.PollIntervals.orDefault()
 	r := &Reconciler{
 		config: c, said: &report.Once{},
-		optional: &served.Watches{Kinds: c.APIs},
+		optional: &optionalapi.Watches{Kinds: c.APIs},
 	}
 	r.children = children.New(children.Config{Client: c.Client, Live: c.Live, Optional: r.optional, Clock: c.Clock})
 	r.tracker = newTracker(c, r.waker.Wake)

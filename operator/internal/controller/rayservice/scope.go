@@ -82,8 +82,8 @@ func (s *scope) suspending() bool {
 	return c.True(rayv1.RayServiceSuspending)
 }
 
-// took records the result of a write, including its events.
-func (s *scope) took(what string, r children.Result) {
+// recordResult records the result of a write, including its events.
+func (s *scope) recordResult(what string, r children.Result) {
 	s.after(r.After)
 	if r.Err != nil {
 		s.errs = append(s.errs, r.Err)

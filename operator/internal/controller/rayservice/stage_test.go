@@ -27,8 +27,8 @@ import (
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
-	"github.com/raygate/raygate/operator/internal/owned"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/dashboard"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
@@ -85,8 +85,8 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 	}
 	st.store = raytest.FakeClient(scheme).
 		WithStatusSubresource(&rayv1.RayService{}, &rayv1.RayCluster{}, &corev1.Pod{}, &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}).
-		WithIndex(&rayv1.RayCluster{}, owned.IndexController, owned.ControllerUID).
-		WithIndex(&corev1.Service{}, owned.IndexController, owned.ControllerUID).
+		WithIndex(&rayv1.RayCluster{}, ownerref.IndexController, ownerref.ControllerUID).
+		WithIndex(&corev1.Service{}, ownerref.IndexController, ownerref.ControllerUID).
 		WithIndex(&corev1.Pod{}, indexCluster, byLabel(rayv1.LabelCluster)).
 		WithIndex(&discoveryv1.EndpointSlice{}, indexService, byLabel(discoveryv1.LabelServiceName)).
 		WithObjects(objects...).Build()
@@ -121,7 +121,7 @@ func (s *stage) restart() {
 	})
 	config := Config{
 		Client: c, Live: c, Recorder: s, Clock: clock.RealClock{}, Version: "v1", Gates: serveplan.Gates{IncrementalUpgrade: true},
-		APIs: served.NewFixed(gatewayAPI(), c, clock.RealClock{}), Connect: s.connect, Probe: s.healthy,
+		APIs: optionalapi.NewFixed(gatewayAPI(), c, clock.RealClock{}), Connect: s.connect, Probe: s.healthy,
 		Suffix: func() string { s.suffix++; return fmt.Sprint("c", s.suffix) },
 	}
 	for _, change := range s.change {

@@ -35,12 +35,12 @@ func (r *Reconciler) act(ctx context.Context, s *scope) (reconcile.Outcome, erro
 // ensure creates or repairs a child; remove deletes one.
 func (r *Reconciler) ensure(ctx context.Context, s *scope, owner client.Object, what string, c children.Child) children.Result {
 	result := r.children.Ensure(ctx, owner, c)
-	s.took(what, result)
+	s.recordResult(what, result)
 	return result
 }
 
 func (r *Reconciler) remove(ctx context.Context, s *scope, owner client.Object, what string, o client.Object) {
-	s.took(what, r.children.Remove(ctx, owner, o))
+	s.recordResult(what, r.children.Remove(ctx, owner, o))
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

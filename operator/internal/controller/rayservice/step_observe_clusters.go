@@ -13,7 +13,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/serveplan"
@@ -77,7 +77,7 @@ func (r *Reconciler) match(s *scope, rc *rayv1.RayCluster) (m rayservice.Match, 
 // cluster may not be in the cache yet.
 func (r *Reconciler) clusters(ctx context.Context, s *scope) ([]rayv1.RayCluster, error) {
 	var list rayv1.RayClusterList
-	if err := owned.List(ctx, r.config.Client, s.service, &list); err != nil {
+	if err := ownerref.List(ctx, r.config.Client, s.service, &list); err != nil {
 		return nil, fmt.Errorf("listing clusters: %w", err)
 	}
 	if len(list.Items) > 0 || s.service.DeletionTimestamp == nil && !s.suspending() {

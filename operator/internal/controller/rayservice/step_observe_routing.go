@@ -12,8 +12,8 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/served"
 )
 
 // +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=get;list;watch
@@ -34,7 +34,7 @@ func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Ou
 	}
 	if !found || !foundToo {
 		in.Missing = true
-		return reconcile.Outcome{After: served.AbsentFor}, nil
+		return reconcile.Outcome{After: optionalapi.AbsentFor}, nil
 	}
 	if gateway != nil {
 		s.in.Children++

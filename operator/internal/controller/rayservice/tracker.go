@@ -12,22 +12,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/raygate/raygate/operator/internal/byowner"
 	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/objectmap"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/pkg/dashboard"
 )
 
-// Pace sets the poll intervals of dashboards and proxies. Zero values mean the defaults.
-type Pace struct {
+// PollIntervals sets the poll intervals of dashboards and proxies. Zero values mean the defaults.
+type PollIntervals struct {
 	// Changing is the interval while a change is expected, and between two attempts at a rejected configuration. Steady is the
 	// interval otherwise, and for the active cluster during an upgrade. The defaults are 2.2 and 10.6 seconds; intervals vary by 5
 	// %.
 	Changing, Steady time.Duration
 }
 
-func (p Pace) orDefault() Pace {
-	return Pace{Changing: cmp.Or(p.Changing, 2200*time.Millisecond), Steady: cmp.Or(p.Steady, 10600*time.Millisecond)}
+func (p PollIntervals) orDefault() PollIntervals {
+	return PollIntervals{Changing: cmp.Or(p.Changing, 2200*time.Millisecond), Steady: cmp.Or(p.Steady, 10600*time.Millisecond)}
 }
 
 const (
@@ -63,9 +63,9 @@ type tracker struct {
 	serves     *poll.Poller[types.UID, *dashboard.ServeDetails]
 	probes     *poll.Poller[probed, bool]
 	clock      clock.PassiveClock
-	pace       Pace
+	pace       PollIntervals
 	wake       func(types.NamespacedName)
-	clusters   byowner.Map[types.UID, tracked] // key: service and cluster
+	clusters   objectmap.Map[types.UID, tracked] // key: service and cluster
 }
 
 // tracked is the state of a cluster of a service, besides that of the pollers.
@@ -98,7 +98,7 @@ type deployment struct {
 
 func newTracker(c Config, wake func(types.NamespacedName)) *tracker {
 	return &tracker{
-		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.Pace, wake: wake,
+		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.PollIntervals, wake: wake,
 		serves: poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxReadPause}),
 		probes: poll.New[probed, bool](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxProbePause}),
 	}

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
@@ -39,7 +39,7 @@ var kind = rayv1.GroupVersion.WithKind("RayService").GroupKind()
 // CacheByObject restricts the cache to EndpointSlices of serve Services, which have the labels of the Service.
 func CacheByObject() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&discoveryv1.EndpointSlice{}: {Label: owned.Selector(rayv1.LabelServe, selection.Exists), Transform: cache.TransformStripManagedFields()},
+		&discoveryv1.EndpointSlice{}: {Label: ownerref.Selector(rayv1.LabelServe, selection.Exists), Transform: cache.TransformStripManagedFields()},
 	}
 }
 
@@ -57,7 +57,7 @@ func byLabel(key string) client.IndexerFunc {
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
 	indexer := mgr.GetFieldIndexer()
 	for _, add := range []func() error{
-		func() error { return owned.Index(ctx, indexer, &rayv1.RayCluster{}, &corev1.Service{}) },
+		func() error { return ownerref.Index(ctx, indexer, &rayv1.RayCluster{}, &corev1.Service{}) },
 		func() error { return indexer.IndexField(ctx, &corev1.Pod{}, indexCluster, byLabel(rayv1.LabelCluster)) },
 		func() error {
 			return indexer.IndexField(ctx, &discoveryv1.EndpointSlice{}, indexService, byLabel(discoveryv1.LabelServiceName))
@@ -72,12 +72,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		rs, ok := o.(*rayv1.RayService)
 		return ok && rayv1.ManagedHere(rs.Spec.ManagedBy)
 	})
-	children := owned.Handler{
+	children := ownerref.Handler{
 		Kind: kind, Gone: r.children.Gone, Schedule: func(types.NamespacedName) (time.Duration, int) { return gather, 0 },
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("rayservice").
-		For(&rayv1.RayService{}, builder.WithPredicates(ours, owned.SpecChanged())).
+		For(&rayv1.RayService{}, builder.WithPredicates(ours, ownerref.SpecChanged())).
 		Watches(&rayv1.RayCluster{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&corev1.Service{}, children.Handle(), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(onlyHeads)).
@@ -110,7 +110,7 @@ var onlyHeads = predicate.Funcs{
 // ofCluster returns the RayService of the cluster in the label of an object.
 func (r *Reconciler) ofCluster(ctx context.Context, o client.Object) []ctrl.Request {
 	cluster := client.ObjectKey{Namespace: o.GetNamespace(), Name: o.GetLabels()[rayv1.LabelCluster]}
-	return owned.ThroughCluster(ctx, r.config.Client, kind, cluster, nil)
+	return ownerref.ThroughCluster(ctx, r.config.Client, kind, cluster, nil)
 }
 
 // ofSlice returns the RayService of a serve Service, which may belong to the service or to one of its clusters.
@@ -119,7 +119,7 @@ func (r *Reconciler) ofSlice(ctx context.Context, o client.Object) []ctrl.Reques
 		return nil
 	}
 	service := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetLabels()[rayv1.LabelOriginatedFromCRName]}
-	if list := owned.ThroughCluster(ctx, r.config.Client, kind, service, nil); list != nil {
+	if list := ownerref.ThroughCluster(ctx, r.config.Client, kind, service, nil); list != nil {
 		return list
 	}
 	return []ctrl.Request{{NamespacedName: service}}

@@ -25,9 +25,9 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
-	"github.com/raygate/raygate/operator/internal/served"
 )
 
 const (
@@ -42,14 +42,14 @@ const (
 type Keeper struct {
 	client   client.Client
 	clock    clock.PassiveClock
-	watches  *served.Watches
+	watches  *optionalapi.Watches
 	children *children.Writer
 }
 
 // New returns a Keeper that writes with c and reads from the API server with live. Kinds are those that it serves; nil means none.
-func New(c client.Client, live client.Reader, kinds *served.Kinds, k clock.PassiveClock) *Keeper {
+func New(c client.Client, live client.Reader, kinds *optionalapi.Kinds, k clock.PassiveClock) *Keeper {
 	// KubeRay does not put the cluster label on these objects.
-	watches := &served.Watches{Kinds: kinds, Everything: true}
+	watches := &optionalapi.Watches{Kinds: kinds, Everything: true}
 	return &Keeper{client: c, clock: k, watches: watches, children: children.New(children.Config{
 		Client: c, Live: live, Optional: watches, Clock: k, Ours: owns,
 	})}
@@ -57,7 +57,7 @@ func New(c client.Client, live client.Reader, kinds *served.Kinds, k clock.Passi
 
 // Watch makes the controller reconcile an owner when one of its objects has changed. h maps objects to owners. Call Watch before
 // the first Keep.
-func (k *Keeper) Watch(c controller.Controller, h owned.Handler) {
+func (k *Keeper) Watch(c controller.Controller, h ownerref.Handler) {
 	h.AnyOwner, h.Gone = true, k.children.Gone
 	k.watches.Start = func(_ schema.GroupVersionKind, informer cache.Informer) error {
 		return c.Watch(&source.Informer{Informer: informer, Handler: h.Handle(), Predicates: []predicate.Predicate{worthALook}})
@@ -138,7 +138,7 @@ func (r *run) observe(ctx context.Context, objects []gang.Object) ([]*item, bool
 		case version == "" && o.Absent:
 			continue
 		case version == "":
-			r.again(served.AbsentFor)
+			r.again(optionalapi.AbsentFor)
 			r.problem("%s cannot be made: the API server serves no %s in the group %s; install the scheduler, or start the operator with another one",
 				title(o), o.Kind.Kind, o.Kind.Group)
 			return nil, false

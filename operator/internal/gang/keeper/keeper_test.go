@@ -26,7 +26,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/gang"
 	"github.com/raygate/raygate/operator/internal/gang/workloadaware"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 )
 
 var owner = gang.Owner{Kind: gang.KindRayCluster, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: "uid-1"}}
@@ -109,7 +109,7 @@ func newBench(t *testing.T, fault func(verb, kind string) error, objects ...clie
 		},
 	}).Build()
 	b.client = mapped{c, b.mapper}
-	b.keeper = New(b.client, b.client, served.NewFixed(b.mapper, c, b.clock), b.clock)
+	b.keeper = New(b.client, b.client, optionalapi.NewFixed(b.mapper, c, b.clock), b.clock)
 	return b
 }
 
@@ -249,7 +249,7 @@ func TestAbsentObjectsGo(t *testing.T) {
 	// An API that is not there has no objects to get rid of.
 	clear(theirs.mapper.served)
 	theirs.clock.Step(time.Hour)
-	theirs.keeper = New(theirs.client, theirs.client, served.NewFixed(theirs.mapper, theirs.client, theirs.clock), theirs.clock)
+	theirs.keeper = New(theirs.client, theirs.client, optionalapi.NewFixed(theirs.mapper, theirs.client, theirs.clock), theirs.clock)
 	if got := theirs.keep(absent[1]); len(got.Problems) > 0 || got.LookAgain != 0 {
 		t.Errorf("report %+v about an API that nobody asked for", got)
 	}
@@ -344,11 +344,11 @@ func TestAPIThatIsInstalledLater(t *testing.T) {
 		b.keep(groupObject(1, nil))
 	}
 	if b.mapper.asked != asked {
-		t.Errorf("asked %d more times within %s", b.mapper.asked-asked, served.AbsentFor)
+		t.Errorf("asked %d more times within %s", b.mapper.asked-asked, optionalapi.AbsentFor)
 	}
 	delete(installed, schema.GroupVersionKind{Group: "test.io", Version: "v2", Kind: "PodGroup"})
 	b.mapper.served = installed
-	b.clock.Step(served.AbsentFor)
+	b.clock.Step(optionalapi.AbsentFor)
 	if got := b.keep(groupObject(1, nil)); len(got.Problems) > 0 {
 		t.Errorf("problems %q after the API was installed", got.Problems)
 	}

@@ -24,24 +24,24 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/children"
 	"github.com/raygate/raygate/operator/internal/gang"
-	"github.com/raygate/raygate/operator/internal/served"
+	"github.com/raygate/raygate/operator/internal/optionalapi"
 )
 
 // ensure creates the object, or repairs the fields in Follow.
 func (r *run) ensure(ctx context.Context, it *item) {
-	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit) // Pods wait for this
+	ctx, cancel := context.WithTimeout(ctx, optionalapi.RequestLimit) // Pods wait for this
 	defer cancel()
 	what := "creating"
 	if it.current != nil {
 		what = "updating"
 	}
-	r.took(it, what, r.children.Ensure(ctx, r.owner(it), children.Child{
+	r.recordResult(it, what, r.children.Ensure(ctx, r.owner(it), children.Child{
 		Desired: build(r.w, it), Gone: it.gone, Patch: func(current client.Object) (client.Patch, error) { return patchOf(it, current) },
 	}))
 }
 
-// took records the result for an object and reports whether the object is as wanted.
-func (r *run) took(it *item, what string, result children.Result) bool {
+// recordResult records the result for an object and reports whether the object is as wanted.
+func (r *run) recordResult(it *item, what string, result children.Result) bool {
 	if result.Done != children.None {
 		r.report.Written = append(r.report.Written, past[result.Done]+" "+title(it.Object))
 	}
@@ -104,13 +104,13 @@ func empty(it *item, namespace string) *unstructured.Unstructured {
 
 // delete deletes the object and reports whether its name is free.
 func (r *run) delete(ctx context.Context, it *item) bool {
-	ctx, cancel := context.WithTimeout(ctx, served.RequestLimit)
+	ctx, cancel := context.WithTimeout(ctx, optionalapi.RequestLimit)
 	defer cancel()
 	if err := r.unprotect(ctx, it); err != nil && !apierrors.IsNotFound(err) {
 		r.trouble(fmt.Errorf("taking the finalizer off %s: %w", title(it.Object), err))
 		return false
 	}
-	if !r.took(it, "deleting", r.children.Remove(ctx, r.owner(it), it.current)) {
+	if !r.recordResult(it, "deleting", r.children.Remove(ctx, r.owner(it), it.current)) {
 		return false
 	}
 	it.gone, it.current = it.current.GetUID(), nil

@@ -71,10 +71,10 @@ func (m *Metrics) InUse(hash string) {
 	m.info.WithLabelValues(hash).Set(1)
 }
 
-func (m *Metrics) answered(webhook string, a *answer, took time.Duration) {
+func (m *Metrics) answered(webhook string, a *answer, duration time.Duration) {
 	vendors := strings.Join(a.vendors, ",") // names in the registry, which are few
 	m.requests.WithLabelValues(webhook, a.outcome, a.reason, vendors).Inc()
-	m.duration.WithLabelValues(webhook).Observe(took.Seconds())
+	m.duration.WithLabelValues(webhook).Observe(duration.Seconds())
 	for _, op := range a.Patches {
 		m.patches.WithLabelValues(vendors, kindOf(op.Path)).Inc()
 	}

@@ -1,4 +1,4 @@
-package byowner
+package objectmap
 
 import (
 	"testing"

@@ -1,9 +1,9 @@
-// Package served handles kinds that a Kubernetes cluster may lack, such as those of OpenShift, cert-manager and batch schedulers:
+// Package optionalapi handles kinds that a Kubernetes cluster may lack, such as those of OpenShift, cert-manager and batch schedulers:
 // it checks whether they are served, starts watches when they are first needed, and reads without waiting for a watch.
 //
 // KubeRay checks once at its start. Here an API may be installed later, and a failing server is an error, not an absence. Neither
 // a hanging server nor a missing permission to list delays reconciles of other objects.
-package served
+package optionalapi
 
 import (
 	"strings"
@@ -70,7 +70,7 @@ func (k *Kinds) Version(kind schema.GroupKind, versions ...string) (string, erro
 	e := stored.(*entry)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.version != "" || k.clock.Now().Before(e.until) { // a served kind stays served
+	if e.version != "" || k.clock.Now().Before(e.until) { // a kind that was served stays served
 		return e.version, e.err
 	}
 	e.version, e.err = k.ask(kind, versions)

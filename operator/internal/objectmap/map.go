@@ -1,5 +1,5 @@
-// Package byowner stores values per object, so that all values of an object can be dropped when it is deleted.
-package byowner
+// Package objectmap stores values per object, so that all values of an object can be dropped when it is deleted.
+package objectmap
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package owned_test
+package ownerref_test
 
 import (
 	"testing"
@@ -15,17 +15,17 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
-	"github.com/raygate/raygate/operator/internal/owned"
+	"github.com/raygate/raygate/operator/internal/ownerref"
 )
 
 var kind = rayv1.GroupVersion.WithKind("RayCluster").GroupKind()
 
 func TestController(t *testing.T) {
 	rc := raytest.RayCluster("ns/demo")
-	of := func(change func(*metav1.OwnerReference)) *owned.Owner {
+	of := func(change func(*metav1.OwnerReference)) *ownerref.Owner {
 		p := raytest.WorkerPod(rc, "cpu", "w")
 		change(&p.OwnerReferences[0])
-		return owned.Controller(p, kind)
+		return ownerref.Controller(p, kind)
 	}
 	if got := of(func(*metav1.OwnerReference) {}); got == nil || got.NamespacedName != client.ObjectKeyFromObject(rc) || got.UID != rc.UID {
 		t.Errorf("owner %+v", got)
@@ -54,7 +54,7 @@ func TestWhichUpdatesOfChildrenMatter(t *testing.T) {
 		"nothing":       {func(client.Object) {}, false},
 		"a new version": {func(o client.Object) { o.SetResourceVersion("2") }, true}, // also of the status: a write may wait for it
 	}
-	changed := owned.Changed()
+	changed := ownerref.Changed()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			after := &networkingv1.Ingress{}
@@ -75,7 +75,7 @@ func TestHandler(t *testing.T) {
 	moved := p.DeepCopy()
 	moved.OwnerReferences = raytest.WorkerPod(other, "cpu", "w").OwnerReferences
 	var gone []types.UID
-	h := owned.Handler{
+	h := ownerref.Handler{
 		Kind:     kind,
 		Schedule: func(owner types.NamespacedName) (time.Duration, int) { return 0, len(owner.Name) },
 		Gone:     func(_, object types.UID) { gone = append(gone, object) },
@@ -98,7 +98,7 @@ func TestHandler(t *testing.T) {
 }
 
 func TestWaker(t *testing.T) {
-	var w owned.Waker
+	var w ownerref.Waker
 	demo := types.NamespacedName{Namespace: "ns", Name: "demo"}
 	w.Wake(demo) // before there is a queue
 	q := priorityqueue.New[reconcile.Request]("test")
