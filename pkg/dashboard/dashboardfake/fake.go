@@ -3,15 +3,12 @@
 package dashboardfake
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/utils/clock"
@@ -88,15 +85,6 @@ func (d *Dashboard) Set(id string, status dashboard.Status, message string) {
 	})
 }
 
-// Write appends to the log of a job.
-func (d *Dashboard) Write(id, text string) {
-	d.change(func() {
-		if r := d.jobs[id]; r != nil {
-			r.log += text
-		}
-	})
-}
-
 // Forget drops all jobs, like a restart of a head without fault tolerance.
 func (d *Dashboard) Forget() {
 	d.change(func() { d.jobs, d.order = map[string]*record{}, nil })
@@ -127,12 +115,6 @@ func (d *Dashboard) Answer(ctx context.Context, target string, limit int64) (jso
 		return nil, &dashboard.Error{Call: "Answer", Kind: dashboard.ErrTooLarge}
 	}
 	return json.RawMessage(text), nil
-}
-
-// NodeLog implements dashboard.Client. The text is the answer at the target "NODE/FILE", with all its lines.
-func (d *Dashboard) NodeLog(ctx context.Context, node, file string, _ int) (io.ReadCloser, error) {
-	text, err := d.Answer(ctx, node+"/"+file, math.MaxInt64)
-	return io.NopCloser(bytes.NewReader(text)), err
 }
 
 // Fail makes every call fail with this error, until it is nil.
@@ -313,73 +295,4 @@ func (d *Dashboard) DeleteJob(ctx context.Context, id string) error {
 	delete(d.jobs, id)
 	d.order = slices.DeleteFunc(d.order, func(o string) bool { return o == id })
 	return nil
-}
-
-// JobLogs implements dashboard.Client.
-func (d *Dashboard) JobLogs(ctx context.Context, id string) (*dashboard.Log, error) {
-	if err := d.begin(ctx, "JobLogs"); err != nil {
-		return nil, err
-	}
-	defer d.mu.Unlock()
-	r, err := d.find("JobLogs", id)
-	if err != nil {
-		return nil, err
-	}
-	return &dashboard.Log{ReadCloser: io.NopCloser(strings.NewReader(r.log)), AtMost: int64(len(r.log))}, nil
-}
-
-// TailJobLogs implements dashboard.Client. The stream breaks when the dashboard forgets the job or fails.
-func (d *Dashboard) TailJobLogs(ctx context.Context, id string) (io.ReadCloser, error) {
-	if err := d.begin(ctx, "TailJobLogs"); err != nil {
-		return nil, err
-	}
-	defer d.mu.Unlock()
-	if _, err := d.find("TailJobLogs", id); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	reader, writer := io.Pipe()
-	context.AfterFunc(ctx, func() { _ = reader.CloseWithError(ctx.Err()) })
-	go func() {
-		_ = writer.CloseWithError(d.stream(ctx, id, writer)) // nil ends the stream normally
-	}()
-	return &stream{PipeReader: reader, cancel: cancel}, nil
-}
-
-type stream struct {
-	*io.PipeReader
-	cancel context.CancelFunc
-}
-
-// Close implements io.Closer.
-func (s *stream) Close() error {
-	s.cancel()
-	return s.PipeReader.Close()
-}
-
-func (d *Dashboard) stream(ctx context.Context, id string, w io.Writer) error {
-	for sent := 0; ; {
-		d.mu.Lock()
-		r, changed, failure := d.jobs[id], d.changed, d.failure
-		var text string
-		final := false
-		if r != nil {
-			text, final = r.log[min(sent, len(r.log)):], r.job.Status.Final()
-		}
-		d.mu.Unlock()
-		if r == nil || failure != nil {
-			return &dashboard.Error{Call: "TailJobLogs", Kind: dashboard.ErrUnavailable, Cause: io.ErrUnexpectedEOF}
-		}
-		if _, err := io.WriteString(w, text); err != nil {
-			return err
-		}
-		if sent += len(text); final {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changed:
-		}
-	}
 }
