@@ -55,15 +55,12 @@ func (s *step) withheld() bool {
 	return a != nil && s.pendingName() == "" && a.Match == rayservice.Different && s.in.Strategy.NewCluster && (s.paused() || s.aborted())
 }
 
-// keepsConfiguration reports whether the active cluster keeps its configuration while the service stays on it. If a new head has lost the
-// configuration, and no operator knows it any more, that of the spec is all there is.
-func (s *step) keepsConfiguration() bool {
-	if !s.withheld() {
-		return false
-	}
-	v := s.active().Serve
-	return v.Known || len(v.Applications) > 0
-}
+// keepsConfiguration reports whether the active cluster keeps its configuration while the service stays on it.
+func (s *step) keepsConfiguration() bool { return s.withheld() && s.active().Serve.kept() }
+
+// kept reports whether the cluster still has a configuration, or this process knows the one that it had. If a new head has lost it, and no
+// operator knows it any more, that of the spec is all there is.
+func (v Serve) kept() bool { return v.Known || len(v.Applications) > 0 }
 
 // aborted reports whether the upgrade to the present spec was aborted.
 func (s *step) aborted() bool { return s.is(rayv1.RayServiceUpgradeAborted) }

@@ -187,6 +187,7 @@ func TestAbortWithoutTheOldCluster(t *testing.T) {
 		t.Errorf("weights %v, %s active, %s pending", s.weights, s.activeName(), s.pendingName())
 	}
 	s.clusters["demo-c1"].dead = false
+	s.clusters["demo-c1"].forget(false) // a new head, after a restart of the operator
 	s.until("back", func() bool { return s.settled() && s.activeName() == "demo-c1" && s.weights["demo-c1"] == 100 })
 }
 
