@@ -60,7 +60,7 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 	}{
 		"until their nodes end": {func(b *bench, d *drainer) {
 			d.answer(dashboards.ErrNoNode)
-			for range 20 { // less than the deadline
+			for step := drainInterval; step < drainTimeout && slices.Contains(podNamesOf(b.pods()), "young"); step += drainInterval {
 				b.clock.Step(drainInterval)
 				time.Sleep(20 * time.Millisecond)
 				b.mustReconcile()
@@ -76,7 +76,8 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 				raytest.WorkerPod(rc, "cpu", "old"), raytest.WorkerPod(rc, "cpu", "young", raytest.CreatedAfter(time.Hour)), raytest.WorkerPod(rc, "cpu", "starting", raytest.NotReady()))
 			d := &drainer{}
 			b.restart(func(c *Config) { c.Drain = d.drain })
-			go func() { _ = b.reconciler.drains.poller.Start(t.Context()) }()
+			poller := b.reconciler.drains.poller
+			go func() { _ = poller.Start(t.Context()) }()
 			b.mustReconcile()
 			b.mustReconcile()
 			if asked := d.names(); !slices.Equal(asked, []string{"young"}) {
