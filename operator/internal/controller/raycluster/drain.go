@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// drainTimeout is how long a worker may finish its work before it is deleted.
+	// drainTimeout is the longest time between the request to drain a worker and its deletion.
 	drainTimeout = 2 * time.Minute
 	// drainInterval is the interval at which Ray is asked whether nodes have ended.
 	drainInterval = 2 * time.Second
 	// drainRequest limits the requests to Ray about all workers of a cluster.
 	drainRequest = 20 * time.Second
-	// drainPatience is how long Ray may not answer before workers are deleted without it.
+	// drainPatience is the time without an answer of Ray after which workers are deleted without it.
 	drainPatience = 10 * time.Second
 )
 
@@ -52,8 +52,8 @@ func newDrains(c Config) *drains {
 	}
 }
 
-// drainFirst returns the deletions that are to be made now. Other workers are drained first: an annotation tells later reconciles, whose plans
-// contain the deletion again. Without a ready head there is nobody who could drain.
+// drainFirst returns the deletions that are to be made now. Other workers are drained first: an annotation records that for later
+// reconciles, whose plans contain the deletion again. Without a ready head nothing can be drained.
 func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.Deletion) []podplan.Deletion {
 	head := readyHead(s)
 	tls := s.cluster.Spec.TLSOptions != nil && ptr.Deref(s.cluster.Spec.TLSOptions.Enabled, false)

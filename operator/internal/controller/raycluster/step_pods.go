@@ -186,7 +186,7 @@ func (r *Reconciler) annotate(ctx context.Context, s *scope, p *corev1.Pod, anno
 		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
-		// What depends on it is tried again, or is about the next change of the spec.
+		// A drain is tried again; a hash matters only for the next change of the spec.
 		ctrllog.FromContext(ctx).Error(err, "Annotating a Pod", "pod", p.Name)
 		s.after(reconcile.LastRetry)
 	}
