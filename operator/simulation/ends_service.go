@@ -52,8 +52,8 @@ func serviceGivesUpLater(_ *world, rs *rayv1.RayService) (string, bool) {
 func serviceCannotStart(w *world, rs *rayv1.RayService) (string, bool) {
 	why := ""
 	c := meta.FindStatusCondition(rs.Status.Conditions, rayv1.RayServiceReady)
-	former := func(name string) bool {
-		return name != activeOf(rs) && name != rs.Status.PendingServiceStatus.RayClusterName
+	former := func(name string) bool { // one that users still reach stays
+		return name != activeOf(rs) && name != rs.Status.PendingServiceStatus.RayClusterName && name != w.reachedBy(rs)
 	}
 	switch n := w.clustersOf(rs.Name); {
 	case c == nil || c.Message == "":
@@ -100,8 +100,16 @@ func serviceRunsOtherConfiguration(w *world, rs *rayv1.RayService) (string, bool
 }
 
 func serviceLeadsElsewhere(w *world, rs *rayv1.RayService) (string, bool) {
+	return "is ready, and its serve Service leads elsewhere", w.reachedBy(rs) != activeOf(rs)
+}
+
+// reachedBy returns the cluster that the serve Service selects; empty for none.
+func (w *world) reachedBy(rs *rayv1.RayService) string {
 	svc, ok := w.store.Find(kindService, types.NamespacedName{Namespace: namespace, Name: rs.Name + "-serve-svc"}).(*corev1.Service)
-	return "is ready, and its serve Service leads elsewhere", !ok || svc.Spec.Selector[rayv1.LabelCluster] != activeOf(rs)
+	if !ok {
+		return ""
+	}
+	return svc.Spec.Selector[rayv1.LabelCluster]
 }
 
 func activeOf(rs *rayv1.RayService) string { return rs.Status.ActiveServiceStatus.RayClusterName }
