@@ -24,9 +24,17 @@ var ErrNoNode = errors.New("no living Ray node is in the Pod")
 // ErrNotDrained means that Ray refuses to drain a node.
 var ErrNotDrained = errors.New("draining the node is refused")
 
-// Drain asks Ray to give a node no more work, and to end it when its work has ended. Ray stops what still runs after until. The request is
-// idempotent. An empty token means none. The error is ErrNoNode once the node has ended.
-type Drain func(ctx context.Context, head headpod.Head, token string, pod *corev1.Pod, until time.Time) error
+// Draining drains nodes of one cluster. It knows those that lived when it was opened.
+type Draining interface {
+	// Drain asks Ray to give the node in a Pod no more work, and to end it when its work has ended. Ray stops what still runs after until. The
+	// request is idempotent. The error is ErrNoNode once the node has ended.
+	Drain(ctx context.Context, pod *corev1.Pod, until time.Time) error
+	// Close ends the connection.
+	Close() error
+}
+
+// OpenDraining connects to the GCS in a head Pod. An empty token means none. The caller must close the result.
+type OpenDraining func(ctx context.Context, head headpod.Head, token string) (Draining, error)
 
 // At returns the site with another port of the head Pod.
 func (s Site) At(port int32) Site {
@@ -34,13 +42,13 @@ func (s Site) At(port int32) Site {
 	return s
 }
 
-// Drain drains the node of a Pod, with the token of the cluster. The port of the site is that of the GCS.
-func (d *Dashboards) Drain(ctx context.Context, s Site, by Drain, pod *corev1.Pod, until time.Time) error {
+// Draining opens the GCS of a site with the token of its cluster. The port of the site is that of the GCS.
+func (d *Dashboards) Draining(ctx context.Context, s Site, open OpenDraining) (Draining, error) {
 	t, err := d.token(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return by(ctx, s.address.Head, string(t), pod, until)
+	return open(ctx, s.address.Head, string(t))
 }
 
 // maxState limits the list of nodes of a cluster, in bytes.
@@ -48,33 +56,33 @@ const maxState = 32 << 20
 
 // DrainDirect connects to the GCS in the head Pod, whose port the head names. dial comes from package headpod, so that connections go to Pods only.
 // pods reads Pods from a cache. Clusters with TLS are not supported.
-func DrainDirect(pods client.Reader, dial func(ctx context.Context, network, address string) (net.Conn, error)) Drain {
-	return func(ctx context.Context, head headpod.Head, token string, pod *corev1.Pod, until time.Time) error {
+func DrainDirect(pods client.Reader, dial func(ctx context.Context, network, address string) (net.Conn, error)) OpenDraining {
+	return func(ctx context.Context, head headpod.Head, token string) (Draining, error) {
 		address, err := headAddress(ctx, pods, head)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		conn, err := grpc.NewClient("passthrough:///"+address.String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
 			grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return dial(ctx, "tcp", address) }))
 		if err != nil {
-			return fmt.Errorf("connecting to the GCS: %w", err)
+			return nil, fmt.Errorf("connecting to the GCS: %w", err)
 		}
-		defer func() { _ = conn.Close() }()
-		if token != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+		g := &gcs{ClientConn: conn, token: token, nodes: map[string][]byte{}}
+		if err := g.readNodes(ctx); err != nil {
+			_ = conn.Close()
+			return nil, err
 		}
-		g := gcs{conn}
-		node, err := g.nodeOf(ctx, pod)
-		if err != nil {
-			return err
-		}
-		return g.drain(ctx, node, until)
+		return g, nil
 	}
 }
 
 // gcs calls Ray's GCS. Of its messages only a few fields are needed, so they are written and read without generated code. The numbers are those
 // of ray.rpc.autoscaler in Ray 2.60.
-type gcs struct{ conn *grpc.ClientConn }
+type gcs struct {
+	*grpc.ClientConn
+	token string
+	nodes map[string][]byte // ids of living nodes by the names of their Pods; addresses are not unique in host networks
+}
 
 // Numbers of fields and values.
 const (
@@ -95,22 +103,24 @@ const (
 )
 
 // call sends an encoded message and returns the encoded reply: an empty message keeps fields that it does not know.
-func (g gcs) call(ctx context.Context, method string, request []byte) ([]byte, error) {
+func (g *gcs) call(ctx context.Context, method string, request []byte) ([]byte, error) {
+	if g.token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+g.token)
+	}
 	var in, out emptypb.Empty
 	in.ProtoReflect().SetUnknown(request)
-	if err := g.conn.Invoke(ctx, "/ray.rpc.autoscaler.AutoscalerStateService/"+method, &in, &out, grpc.MaxCallRecvMsgSize(maxState)); err != nil {
+	if err := g.Invoke(ctx, "/ray.rpc.autoscaler.AutoscalerStateService/"+method, &in, &out, grpc.MaxCallRecvMsgSize(maxState)); err != nil {
 		return nil, fmt.Errorf("calling %s of the GCS: %w", method, err)
 	}
 	return out.ProtoReflect().GetUnknown(), nil
 }
 
-// nodeOf returns the id of the living node in the Pod. Ray knows its name; addresses are not unique in host networks.
-func (g gcs) nodeOf(ctx context.Context, pod *corev1.Pod) (id []byte, err error) {
+func (g *gcs) readNodes(ctx context.Context) error {
 	reply, err := g.call(ctx, "GetClusterResourceState", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = fields(reply, func(number protowire.Number, state []byte, _ uint64) error {
+	return fields(reply, func(number protowire.Number, state []byte, _ uint64) error {
 		if number != stateOfReply {
 			return nil
 		}
@@ -118,32 +128,38 @@ func (g gcs) nodeOf(ctx context.Context, pod *corev1.Pod) (id []byte, err error)
 			if number != nodesOfState {
 				return nil
 			}
-			var found, name []byte
-			alive := true
-			err := fields(node, func(number protowire.Number, text []byte, value uint64) error {
-				switch number {
-				case idOfNode:
-					found = text
-				case podOfNode:
-					name = text
-				case statusOfNode:
-					alive = value != statusDead
-				}
-				return nil
-			})
-			if alive && string(name) == pod.Name {
-				id = found
-			}
-			return err
+			return g.addNode(node)
 		})
 	})
-	if err == nil && len(id) == 0 {
-		err = ErrNoNode
-	}
-	return id, err
 }
 
-func (g gcs) drain(ctx context.Context, node []byte, until time.Time) error {
+// addNode adds the node of an encoded NodeState, unless it is dead.
+func (g *gcs) addNode(node []byte) error {
+	var id, pod []byte
+	alive := true
+	err := fields(node, func(number protowire.Number, text []byte, value uint64) error {
+		switch number {
+		case idOfNode:
+			id = text
+		case podOfNode:
+			pod = text
+		case statusOfNode:
+			alive = value != statusDead
+		}
+		return nil
+	})
+	if alive && len(id) > 0 {
+		g.nodes[string(pod)] = id
+	}
+	return err
+}
+
+// Drain implements Draining.
+func (g *gcs) Drain(ctx context.Context, pod *corev1.Pod, until time.Time) error {
+	node := g.nodes[pod.Name]
+	if len(node) == 0 {
+		return ErrNoNode
+	}
 	var b []byte
 	b = protowire.AppendBytes(protowire.AppendTag(b, drainNode, protowire.BytesType), node)
 	b = protowire.AppendVarint(protowire.AppendTag(b, drainReason, protowire.VarintType), reasonPreemption)

@@ -78,7 +78,12 @@ func TestDrain(t *testing.T) {
 		head.Port = int32(address.Port())
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		return DrainDirect(pods, headpod.NewTransport("").DialContext)(ctx, head, "secret", worker, until)
+		draining, err := DrainDirect(pods, headpod.NewTransport("").DialContext)(ctx, head, "secret")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = draining.Close() }()
+		return draining.Drain(ctx, worker, until)
 	}
 	ours := node("id-2", "w", 1)
 	for name, tc := range map[string]struct {

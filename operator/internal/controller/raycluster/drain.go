@@ -38,7 +38,7 @@ type endedNodes map[types.UID]bool
 type drains struct {
 	poller     *poll.Poller[types.UID, endedNodes]
 	dashboards *dashboards.Dashboards
-	drain      dashboards.Drain
+	open       dashboards.OpenDraining
 	waker      ownerref.Waker
 }
 
@@ -48,7 +48,7 @@ func newDrains(c Config) *drains {
 	}
 	return &drains{
 		poller:     poll.New[types.UID, endedNodes](poll.Options{Clock: c.Clock, Random: c.Jitter}),
-		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), drain: c.Drain,
+		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), open: c.Drain,
 	}
 }
 
@@ -119,9 +119,14 @@ func (d *drains) observe(rc *rayv1.RayCluster, head *corev1.Pod, list []podplan.
 	return d.poller.Observe(rc.UID, observerOfDrains, poll.Query[endedNodes]{
 		Interval: drainInterval, Timeout: drainRequest, Revision: strings.Join(revision, " "),
 		Ask: func(ctx context.Context) (endedNodes, error) {
+			draining, err := d.dashboards.Draining(ctx, site, d.open)
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = draining.Close() }()
 			found := endedNodes{}
 			for _, one := range list {
-				switch err := d.dashboards.Drain(ctx, site, d.drain, one.Pod, drainUntil(one.Pod)); {
+				switch err := draining.Drain(ctx, one.Pod, drainUntil(one.Pod)); {
 				case errors.Is(err, dashboards.ErrNoNode), errors.Is(err, dashboards.ErrNotDrained):
 					found[one.Pod.UID] = true
 				case err != nil:

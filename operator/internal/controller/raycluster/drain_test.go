@@ -24,12 +24,20 @@ type drainer struct {
 	err   error
 }
 
-func (d *drainer) drain(_ context.Context, head headpod.Head, _ string, p *corev1.Pod, _ time.Time) error {
+func (d *drainer) open(_ context.Context, head headpod.Head, _ string) (dashboards.Draining, error) {
+	if head.Port != rayv1.DefaultGCSServerPort {
+		return nil, errors.New("another port than that of the GCS")
+	}
+	return d, nil
+}
+
+// Close implements dashboards.Draining.
+func (d *drainer) Close() error { return nil }
+
+// Drain implements dashboards.Draining.
+func (d *drainer) Drain(_ context.Context, p *corev1.Pod, _ time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if head.Port != rayv1.DefaultGCSServerPort {
-		return errors.New("another port than that of the GCS")
-	}
 	d.asked = append(d.asked, p.Name)
 	return d.err
 }
@@ -75,7 +83,7 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 			b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "head"),
 				raytest.WorkerPod(rc, "cpu", "old"), raytest.WorkerPod(rc, "cpu", "young", raytest.CreatedAfter(time.Hour)), raytest.WorkerPod(rc, "cpu", "starting", raytest.NotReady()))
 			d := &drainer{}
-			b.restart(func(c *Config) { c.Drain = d.drain })
+			b.restart(func(c *Config) { c.Drain = d.open })
 			poller := b.reconciler.drains.poller
 			go func() { _ = poller.Start(t.Context()) }()
 			b.mustReconcile()

@@ -58,7 +58,7 @@ type Config struct {
 	// Connect connects to dashboards, to find clusters that are idle. Nil means that no cluster is.
 	Connect dashboards.Connect
 	// Drain drains the Ray nodes of workers before their deletion (feature gate RayClusterDrain). Nil means that none is drained.
-	Drain dashboards.Drain
+	Drain dashboards.OpenDraining
 	// Expiry has defaults and bounds for idle and old clusters.
 	Expiry expiryplan.Policies
 	// Jitter returns a number in [0,1) for the intervals of polls; nil means a random one.
