@@ -103,17 +103,12 @@ const (
 
 var rs538 = rule.New(rule.Rule{ID: "RS-538", Field: "metadata.annotations: upgrade-paused, canary-weight, upgrade-failure-action", Condition: "not true or false; not a whole number from 1 to 99; not Abort or Wait",
 	Policies: []rule.Policy{
-		controlPolicy(rayv1.AnnotationUpgradePaused, noPause, "matches('^(true|false)$')"),
-		controlPolicy(rayv1.AnnotationCanaryWeight, noCanary, "matches('^[+]?0*[1-9][0-9]?$')"),
-		controlPolicy(rayv1.AnnotationUpgradeFailureAction, noAction, "matches('^(Abort|Wait)$')"),
+		metadata.AnnotationPolicy(rayv1.AnnotationUpgradePaused, "matches('^(true|false)$')", noPause),
+		metadata.AnnotationPolicy(rayv1.AnnotationCanaryWeight, "matches('^[+]?0*[1-9][0-9]?$')", noCanary),
+		metadata.AnnotationPolicy(rayv1.AnnotationUpgradeFailureAction, "matches('^(Abort|Wait)$')", noAction),
 	}})
 var rs539 = rule.New(rule.Rule{ID: "RS-539", Field: "metadata.annotations: canary-weight, canary-confirmed, upgrade-abort",
 	Condition: "a weight with another type than NewClusterWithIncrementalUpgrade; not the name of a cluster of the service"})
-
-func controlPolicy(key, says, valid string) rule.Policy {
-	quoted := "'" + key + "'"
-	return rule.Policy{Field: "metadata.annotations[" + key + "]", Says: says, Valid: "!(" + quoted + " in annotations) || annotations[" + quoted + "]." + valid}
-}
 
 // checkUpgradeControl reports annotations that do not do what they seem to ask for.
 func checkUpgradeControl(out *rule.Report, s *service) {
