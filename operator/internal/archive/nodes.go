@@ -93,17 +93,13 @@ func (n *nodeReader) list(ctx context.Context) (nodes []history.NodeLog, err err
 	}
 	pods := podNames(n.record)
 	for _, node := range found.Data.Result.Result {
-		nodes = append(nodes, history.NodeLog{Node: node.ID, IP: node.IP, Pod: pods[node.IP], Head: node.Head})
-	}
-	slices.SortStableFunc(nodes, func(a, b history.NodeLog) int {
-		switch {
-		case a.Head == b.Head:
-			return 0
-		case a.Head:
-			return -1
+		l := history.NodeLog{Node: node.ID, IP: node.IP, Pod: pods[node.IP], Head: node.Head}
+		if l.Head {
+			nodes = slices.Insert(nodes, 0, l)
+		} else {
+			nodes = append(nodes, l)
 		}
-		return 1
-	})
+	}
 	return nodes, nil
 }
 
