@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -104,13 +102,7 @@ func serviceLeadsElsewhere(w *world, rs *rayv1.RayService) (string, bool) {
 }
 
 // reachedBy returns the cluster that the serve Service selects; empty for none.
-func (w *world) reachedBy(rs *rayv1.RayService) string {
-	svc, ok := w.store.Find(kindService, types.NamespacedName{Namespace: namespace, Name: rs.Name + "-serve-svc"}).(*corev1.Service)
-	if !ok {
-		return ""
-	}
-	return svc.Spec.Selector[rayv1.LabelCluster]
-}
+func (w *world) reachedBy(rs *rayv1.RayService) string { return w.selectedBy(rs.Name + "-serve-svc") }
 
 func activeOf(rs *rayv1.RayService) string { return rs.Status.ActiveServiceStatus.RayClusterName }
 

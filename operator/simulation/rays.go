@@ -142,9 +142,14 @@ func (r *rays) on(pod types.UID) *ray {
 
 // behind returns the instance on the cluster that a head Service selects; nil if there is none.
 func (r *rays) behind(service string) *ray {
-	svc, ok := r.world.store.Find(kindService, types.NamespacedName{Namespace: namespace, Name: service}).(*corev1.Service)
+	return r.of(r.world.selectedBy(service))
+}
+
+// selectedBy returns the cluster that a Service selects; empty for none.
+func (w *world) selectedBy(service string) string {
+	svc, ok := w.store.Find(kindService, types.NamespacedName{Namespace: namespace, Name: service}).(*corev1.Service)
 	if !ok {
-		return nil
+		return ""
 	}
-	return r.of(svc.Spec.Selector[rayv1.LabelCluster])
+	return svc.Spec.Selector[rayv1.LabelCluster]
 }
