@@ -74,6 +74,11 @@ func (r *Resource) changed(ctx context.Context, in *input, old *store.Item, do f
 	if err := do(after); err != nil {
 		return nil, nil, err
 	}
+	if in.locked {
+		if err := r.checkLocks(ctx, in.key.Namespace, before, after); err != nil {
+			return nil, nil, err
+		}
+	}
 	data, err := json.Marshal(after)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encoding the changed object: %w", err)
@@ -164,6 +169,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 		return err
 	}
 	manifest.DropNulls(in.tree)
+	in.locked = true
 	item, err := in.retry(func() (*store.Item, error) {
 		var old *store.Item
 		if in.version != "" { // often known here; the API server compares the version again
@@ -175,10 +181,10 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 				return nil, err
 			}
 		}
-		_, after, err := r.changed(ctx, in, old, r.withinLocks(ctx, in, func(tree map[string]any) error {
+		_, after, err := r.changed(ctx, in, old, func(tree map[string]any) error {
 			r.replace(tree, in)
 			return nil
-		}))
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -41,6 +41,8 @@ type input struct {
 	anyVersion bool
 	// uid that the object must have. Empty means any.
 	uid types.UID
+	// locked is set if the change must keep the locked fields of the object's profile. Suspend and Resume need no right to read it.
+	locked bool
 
 	// tree is the JSON of the object in the request. Members of an object from REST may be null. It is nil for requests without an object.
 	tree map[string]any

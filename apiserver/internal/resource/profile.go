@@ -6,7 +6,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/profile"
@@ -45,33 +44,23 @@ func (r *Resource) addProfile(ctx context.Context, in *input) error {
 	return nil
 }
 
-// withinLocks returns a change that also fails if it changes a locked field of the profile that the changed object names. Suspend and Resume
-// need no such check, and no right to read the profile.
-func (r *Resource) withinLocks(ctx context.Context, in *input, do func(tree map[string]any) error) func(tree map[string]any) error {
-	if r.Profiles == nil {
-		return do
-	}
-	return func(tree map[string]any) error {
-		before := runtime.DeepCopyJSON(tree)
-		if err := do(tree); err != nil {
-			return err
-		}
-		name, old := profileOf(tree), profileOf(before)
-		if name == "" {
-			return nil
-		}
-		p, err := r.Profiles.Get(ctx, in.key.Namespace, name)
-		if name == old && isUnusable(err) {
-			return nil // it was deleted or broken since: the object must stay changeable
-		}
-		if err != nil {
-			return err
-		}
-		if errs := p.Check(before, tree, r.Cluster...); len(errs) > 0 {
-			return rpcstatus.Invalid(violations(errs))
-		}
+// checkLocks refuses a change of a locked field of the profile that the changed object names.
+func (r *Resource) checkLocks(ctx context.Context, namespace string, before, after map[string]any) error {
+	name := profileOf(after)
+	if name == "" || r.Profiles == nil {
 		return nil
 	}
+	p, err := r.Profiles.Get(ctx, namespace, name)
+	if name == profileOf(before) && isUnusable(err) {
+		return nil // it was deleted or broken since: the object must stay changeable
+	}
+	if err != nil {
+		return err
+	}
+	if errs := p.Check(before, after, r.Cluster...); len(errs) > 0 {
+		return rpcstatus.Invalid(violations(errs))
+	}
+	return nil
 }
 
 func profileOf(tree map[string]any) string {

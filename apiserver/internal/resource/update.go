@@ -34,8 +34,9 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 	if err != nil {
 		return err
 	}
+	in.locked = true
 	given := in.given()
-	return r.modify(ctx, in, resp, r.withinLocks(ctx, in, func(tree map[string]any) error {
+	return r.modify(ctx, in, resp, func(tree map[string]any) error {
 		if len(paths) == 0 {
 			merge(tree, given)
 		}
@@ -45,7 +46,7 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 			}
 		}
 		return nil
-	}))
+	})
 }
 
 // keeps reports whether a write of the whole object keeps a stored member of metadata. It keeps missing finalizers and owners unless the

@@ -59,7 +59,8 @@ func (r *Resource) Scale(ctx context.Context, req ScaleRequest, resp proto.Messa
 	if err != nil {
 		return err
 	}
-	return r.modify(ctx, in, resp, r.withinLocks(ctx, in, func(tree map[string]any) error {
+	in.locked = true
+	return r.modify(ctx, in, resp, func(tree map[string]any) error {
 		path := strings.Split(r.Groups, ".")
 		groups, _ := nested(tree, path[:len(path)-1]...)[path[len(path)-1]].([]any)
 		group, err := groupNamed(groups, req.GetWorkerGroup())
@@ -67,7 +68,7 @@ func (r *Resource) Scale(ctx context.Context, req ScaleRequest, resp proto.Messa
 			maps.Copy(group, sizes)
 		}
 		return err
-	}))
+	})
 }
 
 // groupNamed returns a worker group. The name may be empty if there is only one.
