@@ -79,21 +79,20 @@ func types(begun string, needsName bool) []string {
 
 // names returns the names of objects, each after the text before.
 func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, before string) []string {
-	return fromGateway(ctx, flags, func(ctx context.Context, client *raygate.Client, namespace string) (found []string) {
-		for m, err := range client.Messages(k.Kind, namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
-			if err != nil || len(found) == maxNames {
-				break
-			}
-			if name := nameOf(m); strings.HasPrefix(name, prefix) {
-				found = append(found, before+name)
-			}
-		}
-		return found
+	found := fromGateway(ctx, flags, prefix, func(ctx context.Context, client *raygate.Client, namespace, begun string) []string {
+		return valuesOf(ctx, client, namespace, begun, nameOf, k.Kind)
 	})
+	for i := range found {
+		found[i] = before + found[i]
+	}
+	return found
 }
 
-// fromGateway returns what ask finds with a client. Errors are ignored, because completion in a shell cannot show them.
-func fromGateway(ctx context.Context, flags *connect.Flags, ask func(ctx context.Context, client *raygate.Client, namespace string) []string) []string {
+// question returns values for a completion, of which those that begin with begun are offered.
+type question func(ctx context.Context, client *raygate.Client, namespace, begun string) []string
+
+// fromGateway returns the answer to a question. Errors are ignored, because completion in a shell cannot show them.
+func fromGateway(ctx context.Context, flags *connect.Flags, begun string, ask question) []string {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -108,7 +107,7 @@ func fromGateway(ctx context.Context, flags *connect.Flags, ask func(ctx context
 		return nil
 	}
 	defer func() { _ = client.Close() }()
-	return ask(ctx, client, namespace)
+	return ask(ctx, client, namespace, begun)
 }
 
 // completeFlags completes the values of flags that have a few.
@@ -132,11 +131,11 @@ func completeFlags(cmd *cobra.Command, flags *connect.Flags) {
 
 // completeNames completes the flags that take a name, by asking the gateway.
 func completeNames(cmd *cobra.Command, flags *connect.Flags) {
-	for flag, ask := range map[string]func(ctx context.Context, client *raygate.Client, namespace string) []string{
-		"cluster": func(ctx context.Context, client *raygate.Client, namespace string) []string {
-			return valuesOf(ctx, client, namespace, nameOf, raygate.ClusterKind)
+	for flag, ask := range map[string]question{
+		"cluster": func(ctx context.Context, client *raygate.Client, namespace, begun string) []string {
+			return valuesOf(ctx, client, namespace, begun, nameOf, raygate.ClusterKind)
 		},
-		"profile": func(ctx context.Context, client *raygate.Client, namespace string) (found []string) {
+		"profile": func(ctx context.Context, client *raygate.Client, namespace, _ string) (found []string) {
 			profiles, _ := client.Profiles(ctx, namespace)
 			for _, p := range profiles {
 				found = append(found, p.GetName())
@@ -144,13 +143,13 @@ func completeNames(cmd *cobra.Command, flags *connect.Flags) {
 			return found
 		},
 		// The gateway has no list of queues: those in use are offered.
-		"queue": func(ctx context.Context, client *raygate.Client, namespace string) []string {
+		"queue": func(ctx context.Context, client *raygate.Client, namespace, begun string) []string {
 			queue := func(m proto.Message) string { return metaOf(m).GetLabels()[rayv1.LabelKueueQueue] }
-			return valuesOf(ctx, client, namespace, queue, raygate.ClusterKind, raygate.JobKind)
+			return valuesOf(ctx, client, namespace, begun, queue, raygate.ClusterKind, raygate.JobKind)
 		},
 		// Those of the kubeconfig, and those with clusters if the caller may list them all.
-		"namespace": func(ctx context.Context, client *raygate.Client, _ string) []string {
-			found := valuesOf(ctx, client, "", func(m proto.Message) string { return metaOf(m).GetNamespace() }, raygate.ClusterKind)
+		"namespace": func(ctx context.Context, client *raygate.Client, _, begun string) []string {
+			found := valuesOf(ctx, client, "", begun, func(m proto.Message) string { return metaOf(m).GetNamespace() }, raygate.ClusterKind)
 			for _, c := range contexts(cmd) {
 				found = append(found, c.Namespace)
 			}
@@ -159,21 +158,23 @@ func completeNames(cmd *cobra.Command, flags *connect.Flags) {
 	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-				return beginning(fromGateway(cmd.Context(), flags, ask), begun), cobra.ShellCompDirectiveNoFileComp
+				return beginning(fromGateway(cmd.Context(), flags, begun, ask), begun), cobra.ShellCompDirectiveNoFileComp
 			})
 		}
 	}
 }
 
-// valuesOf returns a text of each object of some kinds.
-func valuesOf(ctx context.Context, client *raygate.Client, namespace string, text func(proto.Message) string, kinds ...*raygate.Kind) (found []string) {
+// valuesOf returns a text of each object of some kinds, of those that begin with begun at most maxNames of a kind.
+func valuesOf(ctx context.Context, client *raygate.Client, namespace, begun string, text func(proto.Message) string, kinds ...*raygate.Kind) (found []string) {
 	for _, k := range kinds {
 		n := 0
 		for m, err := range client.Messages(k, namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
 			if err != nil || n == maxNames {
 				break
 			}
-			found, n = append(found, text(m)), n+1
+			if value := text(m); strings.HasPrefix(value, begun) {
+				found, n = append(found, value), n+1
+			}
 		}
 	}
 	return found
