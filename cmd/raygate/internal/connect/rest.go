@@ -1,7 +1,9 @@
 package connect
 
 import (
+	"context"
 	"net"
+	"net/http"
 	"net/url"
 
 	raygate "github.com/raygate/raygate/clients/go"
@@ -35,6 +37,24 @@ func (f *Flags) REST() (*url.URL, raygate.Config, error) {
 	c.Address = address
 	host, plaintext, err := c.Endpoint(restPort)
 	return httpURL(host, plaintext), c, err
+}
+
+// HTTPClient returns a client for the REST port of a gateway.
+func HTTPClient(c raygate.Config) *http.Client {
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c.TLS}}
+}
+
+// Header returns the header of a request to the REST port, with the token of the caller if there is one.
+func Header(ctx context.Context, c raygate.Config) (http.Header, error) {
+	header := http.Header{"User-Agent": {c.UserAgent}}
+	if c.Token == nil {
+		return header, nil
+	}
+	token, err := c.Token(ctx)
+	if err == nil && token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	return header, err
 }
 
 func httpURL(host string, plaintext bool) *url.URL {

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 )
 
 const (
@@ -38,20 +39,14 @@ type Gateway struct {
 
 // New returns a Gateway for the URL of a REST port.
 func New(u *url.URL, c raygate.Config) *Gateway {
-	return &Gateway{url: u, config: c, client: &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c.TLS}}}
+	return &Gateway{url: u, config: c, client: connect.HTTPClient(c)}
 }
 
 // Dial connects to a port of a cluster's head, by number or name. The connection lives as long as ctx. An error of the gateway has a gRPC status.
 func (g *Gateway) Dial(ctx context.Context, namespace, cluster, port string) (net.Conn, error) {
-	header := http.Header{"User-Agent": {g.config.UserAgent}}
-	if g.config.Token != nil {
-		token, err := g.config.Token(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if token != "" {
-			header.Set("Authorization", "Bearer "+token)
-		}
+	header, err := connect.Header(ctx, g.config)
+	if err != nil {
+		return nil, err
 	}
 	u := g.url.JoinPath("apis/v2/namespaces", namespace, "clusters", cluster, "tunnel")
 	u.RawQuery = url.Values{"port": {port}}.Encode()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 )
 
 const (
@@ -87,7 +88,7 @@ func addUse(ctx context.Context, s *session, demands []demand) error {
 	if err != nil {
 		return err
 	}
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config.TLS}}
+	client := connect.HTTPClient(config)
 	places := make(chan struct{}, maxAsked)
 	var asked sync.WaitGroup
 	for i := range demands {
@@ -116,15 +117,8 @@ func askNodes(ctx context.Context, client *http.Client, base *url.URL, config ra
 	if err != nil {
 		return answer, err
 	}
-	r.Header.Set("User-Agent", config.UserAgent)
-	if config.Token != nil {
-		token, err := config.Token(ctx)
-		if err != nil {
-			return answer, err
-		}
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
+	if r.Header, err = connect.Header(ctx, config); err != nil {
+		return answer, err
 	}
 	resp, err := client.Do(r)
 	if err != nil {
