@@ -34,10 +34,7 @@ const (
 // Every fourth of the others is submitted by a Kubernetes Job, the rest by the operator.
 func jobs(ctx context.Context, s *session) error {
 	const namespace = "bench"
-	if err := s.namespace(ctx, namespace); err != nil {
-		return err
-	}
-	proxy, err := newCountingProxy(s.config)
+	proxy, err := s.countedNamespace(ctx, namespace)
 	if err != nil {
 		return err
 	}

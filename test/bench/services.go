@@ -30,13 +30,10 @@ const (
 // services.
 func services(ctx context.Context, s *session) error {
 	const namespace = "bench"
-	if err := s.namespace(ctx, namespace); err != nil {
-		return err
-	}
 	if err := s.installGatewayAPI(ctx); err != nil {
 		return err
 	}
-	proxy, err := newCountingProxy(s.config)
+	proxy, err := s.countedNamespace(ctx, namespace)
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,7 @@ const (
 // writes counts the requests of the operator for small clusters, from their creation until some time after they are ready.
 func writes(ctx context.Context, s *session) error {
 	const namespace = "bench"
-	if err := s.namespace(ctx, namespace); err != nil {
-		return err
-	}
-	proxy, err := newCountingProxy(s.config)
+	proxy, err := s.countedNamespace(ctx, namespace)
 	if err != nil {
 		return err
 	}
