@@ -79,8 +79,8 @@ func types(begun string, needsName bool) []string {
 
 // names returns the names of objects, each after the text before.
 func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, before string) []string {
-	found := fromGateway(ctx, flags, prefix, func(ctx context.Context, client *raygate.Client, namespace, begun string) []string {
-		return valuesOf(ctx, client, namespace, begun, nameOf, k.Kind)
+	found := fromGateway(ctx, flags, prefix, func(ctx context.Context, c completion) []string {
+		return c.values(ctx, nameOf, k.Kind)
 	})
 	for i := range found {
 		found[i] = before + found[i]
@@ -88,8 +88,14 @@ func names(ctx context.Context, flags *connect.Flags, k *kind.Kind, prefix, befo
 	return found
 }
 
-// question returns values for a completion, of which those that begin with begun are offered.
-type question func(ctx context.Context, client *raygate.Client, namespace, begun string) []string
+// completion is a request for values that begin with a text.
+type completion struct {
+	client           *raygate.Client
+	namespace, begun string
+}
+
+// question returns values, of which those that begin with the text are offered.
+type question func(ctx context.Context, c completion) []string
 
 // fromGateway returns the answer to a question. Errors are ignored, because completion in a shell cannot show them.
 func fromGateway(ctx context.Context, flags *connect.Flags, begun string, ask question) []string {
@@ -107,7 +113,7 @@ func fromGateway(ctx context.Context, flags *connect.Flags, begun string, ask qu
 		return nil
 	}
 	defer func() { _ = client.Close() }()
-	return ask(ctx, client, namespace, begun)
+	return ask(ctx, completion{client, namespace, begun})
 }
 
 // completeFlags completes the values of flags that have a few.
@@ -132,26 +138,27 @@ func completeFlags(cmd *cobra.Command, flags *connect.Flags) {
 // completeNames completes the flags that take a name, by asking the gateway.
 func completeNames(cmd *cobra.Command, flags *connect.Flags) {
 	for flag, ask := range map[string]question{
-		"cluster": func(ctx context.Context, client *raygate.Client, namespace, begun string) []string {
-			return valuesOf(ctx, client, namespace, begun, nameOf, raygate.ClusterKind)
+		"cluster": func(ctx context.Context, c completion) []string {
+			return c.values(ctx, nameOf, raygate.ClusterKind)
 		},
-		"profile": func(ctx context.Context, client *raygate.Client, namespace, _ string) (found []string) {
-			profiles, _ := client.Profiles(ctx, namespace)
+		"profile": func(ctx context.Context, c completion) (found []string) {
+			profiles, _ := c.client.Profiles(ctx, c.namespace)
 			for _, p := range profiles {
 				found = append(found, p.GetName())
 			}
 			return found
 		},
 		// The gateway has no list of queues: those in use are offered.
-		"queue": func(ctx context.Context, client *raygate.Client, namespace, begun string) []string {
+		"queue": func(ctx context.Context, c completion) []string {
 			queue := func(m proto.Message) string { return metaOf(m).GetLabels()[rayv1.LabelKueueQueue] }
-			return valuesOf(ctx, client, namespace, begun, queue, raygate.ClusterKind, raygate.JobKind)
+			return c.values(ctx, queue, raygate.ClusterKind, raygate.JobKind)
 		},
 		// Those of the kubeconfig, and those with clusters if the caller may list them all.
-		"namespace": func(ctx context.Context, client *raygate.Client, _, begun string) []string {
-			found := valuesOf(ctx, client, "", begun, func(m proto.Message) string { return metaOf(m).GetNamespace() }, raygate.ClusterKind)
-			for _, c := range contexts(cmd) {
-				found = append(found, c.Namespace)
+		"namespace": func(ctx context.Context, c completion) []string {
+			c.namespace = ""
+			found := c.values(ctx, func(m proto.Message) string { return metaOf(m).GetNamespace() }, raygate.ClusterKind)
+			for _, context := range contexts(cmd) {
+				found = append(found, context.Namespace)
 			}
 			return found
 		},
@@ -164,15 +171,15 @@ func completeNames(cmd *cobra.Command, flags *connect.Flags) {
 	}
 }
 
-// valuesOf returns a text of each object of some kinds, of those that begin with begun at most maxNames of a kind.
-func valuesOf(ctx context.Context, client *raygate.Client, namespace, begun string, text func(proto.Message) string, kinds ...*raygate.Kind) (found []string) {
+// values returns a text of each object of some kinds, of those that begin with the text at most maxNames of a kind.
+func (c completion) values(ctx context.Context, text func(proto.Message) string, kinds ...*raygate.Kind) (found []string) {
 	for _, k := range kinds {
 		n := 0
-		for m, err := range client.Messages(k, namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
+		for m, err := range c.client.Messages(k, c.namespace).List(ctx, raygate.ListOptions{Basic: true, PageSize: maxNames}) {
 			if err != nil || n == maxNames {
 				break
 			}
-			if value := text(m); strings.HasPrefix(value, begun) {
+			if value := text(m); strings.HasPrefix(value, c.begun) {
 				found, n = append(found, value), n+1
 			}
 		}
