@@ -19,8 +19,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// The samples that need Ray run to their end. test/e2e runs all samples with simulated Ray; those for Kueue, DRA and the Gateway API run
-// only there and in test/kueue.
+// The samples that need Ray run to their end. test/e2e runs all samples with simulated Ray; those for Kueue and DRA run only there and
+// in test/kueue.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	const fruits = "6" // two mangos at 3
@@ -44,6 +44,8 @@ func TestSamples(t *testing.T) {
 		"rayservice.gpu.yaml":               {prepare: withGPUs, want: fruits},
 		"rayservice.high-availability.yaml": {prepare: withRedis, want: fruits},
 		"rayservice.own-code.yaml":          {prepare: withOwnCode, want: "nothing"},
+		// Its first cluster needs no Gateway; TestServiceInSteps has one.
+		"rayservice.incremental-upgrade.yaml": {prepare: withFruits, want: fruits},
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
