@@ -31,14 +31,6 @@ type countingProxy struct {
 	counts map[request]int
 }
 
-// countedNamespace makes a namespace and a proxy. The caller must close the proxy.
-func (s *session) countedNamespace(ctx context.Context, namespace string) (*countingProxy, error) {
-	if err := s.namespace(ctx, namespace); err != nil {
-		return nil, err
-	}
-	return newCountingProxy(s.config)
-}
-
 // newCountingProxy listens on loopback, without TLS, and uses the credentials of config for all callers.
 func newCountingProxy(config *rest.Config) (*countingProxy, error) {
 	target, err := url.Parse(config.Host)

@@ -178,7 +178,10 @@ func (s *session) countRequests(file string) error {
 // countAsked runs jobs with and without a history, and reports how many requests of the operator the dashboard of a job gets.
 func (s *session) countAsked(ctx context.Context, store string) error {
 	const namespace = "bench"
-	proxy, err := s.countedNamespace(ctx, namespace)
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
 	if err != nil {
 		return err
 	}

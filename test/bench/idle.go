@@ -15,7 +15,10 @@ const idleFor = time.Minute
 // idle measures the cost of an idle fleet: memory and CPU of the operator and its requests in a minute.
 func idle(ctx context.Context, s *session) error {
 	const namespace = "bench"
-	proxy, err := s.countedNamespace(ctx, namespace)
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
 	if err != nil {
 		return err
 	}

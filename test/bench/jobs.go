@@ -34,7 +34,10 @@ const (
 // Every fourth of the others is submitted by a Kubernetes Job, the rest by the operator.
 func jobs(ctx context.Context, s *session) error {
 	const namespace = "bench"
-	proxy, err := s.countedNamespace(ctx, namespace)
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
 	if err != nil {
 		return err
 	}

@@ -30,10 +30,13 @@ const (
 // services.
 func services(ctx context.Context, s *session) error {
 	const namespace = "bench"
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
 	if err := s.installGatewayAPI(ctx); err != nil {
 		return err
 	}
-	proxy, err := s.countedNamespace(ctx, namespace)
+	proxy, err := newCountingProxy(s.config)
 	if err != nil {
 		return err
 	}

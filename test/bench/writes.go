@@ -19,7 +19,10 @@ const (
 // writes counts the requests of the operator for small clusters, from their creation until some time after they are ready.
 func writes(ctx context.Context, s *session) error {
 	const namespace = "bench"
-	proxy, err := s.countedNamespace(ctx, namespace)
+	if err := s.namespace(ctx, namespace); err != nil {
+		return err
+	}
+	proxy, err := newCountingProxy(s.config)
 	if err != nil {
 		return err
 	}
