@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
-
+	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -25,6 +26,7 @@ import (
 type process struct {
 	grpc, http, health string
 	stop               func() error
+	ended              chan error // has the result once the process has ended
 }
 
 func startProcess(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*Options)) *process {
@@ -33,6 +35,9 @@ func startProcess(t *testing.T, config *rest.Config, mode authn.Mode, edits ...f
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if code, _ := p.ready(t); code == http.StatusOK {
 			return p
+		}
+		if len(p.ended) > 0 {
+			t.Fatalf("the gateway ended: %v", p.stop())
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the gateway did not become ready")
@@ -58,14 +63,14 @@ func launch(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*O
 	o := NewOptions()
 	o.Authentication, o.restConfig = string(mode), rest.CopyConfig(config)
 	o.restConfig.QPS = -1
-	p := &process{}
-	for _, a := range []struct{ option, address *string }{{&o.GRPCAddress, &p.grpc}, {&o.HTTPAddress, &p.http}, {&o.MetricsAddress, &p.health}} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		*a.address, *a.option = l.Addr().String(), l.Addr().String()
-		_ = l.Close()
+	p := &process{ended: make(chan error, 1)}
+	ports, err := programs.FreePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range []struct{ option, address *string }{{&o.GRPCAddress, &p.grpc}, {&o.HTTPAddress, &p.http}, {&o.MetricsAddress, &p.health}} {
+		*a.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[i]))
+		*a.option = *a.address
 	}
 	for _, edit := range edits {
 		edit(o)
@@ -74,13 +79,12 @@ func launch(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*O
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, o) }()
+	go func() { p.ended <- run(ctx, o) }()
 	p.stop = func() error {
 		cancel()
 		select {
-		case err := <-ended:
-			ended <- err
+		case err := <-p.ended:
+			p.ended <- err
 			return err
 		case <-time.After(30 * time.Second):
 			return errors.New("the process did not end")

@@ -32,6 +32,7 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/operator/internal/webhook"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 	"github.com/raygate/raygate/pkg/validation"
@@ -164,14 +165,11 @@ func serve(ctx context.Context) error {
 	if err := errors.Join(os.WriteFile(filepath.Join(certDir, "tls.crt"), cert, 0o600), os.WriteFile(filepath.Join(certDir, "tls.key"), key, 0o600)); err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := programs.FreePorts(1)
 	if err != nil {
 		return err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		return err
-	}
+	port := ports[0]
 	hooks.calls, hooks.spoil = map[string]int{}, map[string]func(http.ResponseWriter, *http.Request, http.Handler){}
 	hooks.base = fmt.Sprintf("https://127.0.0.1:%d", port)
 	hooks.Server = ctrlwebhook.NewServer(ctrlwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: certDir})
