@@ -1,25 +1,14 @@
 package main
 
 import (
-	"fmt"
-
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // accounts are the kinds whose requests are counted, with the requests that are necessary.
 func accounts() []account {
-	rayJobs := func() client.ObjectList { return &rayv1.RayJobList{} }
 	return []account{
 		{
-			what: fmt.Sprintf("RayCluster of 1+%d", smallWorkers), list: func() client.ObjectList { return &rayv1.RayClusterList{} },
-			make: func(namespace string, i int) client.Object {
-				return cluster(namespace, clusterName(0, i), smallWorkers)
-			},
-			done:  hasReadyWorkers(smallWorkers),
+			life:  clustersOf(smallWorkers),
 			limit: 8,
 			necessary: []necessary{
 				{request{"create", "pods"}, 1 + smallWorkers, "one per Pod"},
@@ -29,22 +18,18 @@ func accounts() []account {
 			},
 		},
 		{
-			what: "RayJob of one head, HTTPMode", list: rayJobs, make: jobIn(rayv1.HTTPMode), done: jobEnded, limit: 12,
+			life: jobsIn(rayv1.HTTPMode), limit: 12,
 			necessary: append(necessaryOfJobs(),
 				necessary{request{"create", "events.events.k8s.io"}, 4, "as in KubeRay: Pod and Service of the cluster; cluster created; Service created; cluster deleted"}),
 		},
 		{
-			what: "RayJob of one head, K8sJobMode", list: rayJobs, make: jobIn(rayv1.K8sJobMode), done: jobEnded, limit: 13,
+			life: jobsIn(rayv1.K8sJobMode), limit: 13,
 			necessary: append(necessaryOfJobs(),
 				necessary{request{"create", "jobs.batch"}, 1, "submits the Ray job"},
 				necessary{request{"create", "events.events.k8s.io"}, 5, "as in HTTPMode; Job created"}),
 		},
 		{
-			what: "RayService of 1+1", list: func() client.ObjectList { return &rayv1.RayServiceList{} },
-			make: func(namespace string, i int) client.Object {
-				return benchService(namespace, fmt.Sprintf("service-%d", i), 1)
-			},
-			done:  served,
+			life:  servicesOf(1),
 			limit: 16,
 			necessary: []necessary{
 				{request{"create", "rayclusters.ray.io"}, 1, "the cluster that serves"},
@@ -71,17 +56,5 @@ func necessaryOfJobs() []necessary {
 		{request{"update", "rayjobs.ray.io/status"}, 3, "id and name of the cluster before they are used; the job runs; it ended"},
 		{request{"patch", "rayjobs.ray.io"}, 2, "KubeRay's finalizer, by which a deleted RayJob stops its Ray job; metadata is not written with the status"},
 		{request{"delete", "rayclusters.ray.io"}, 1, "shutdownAfterJobFinishes"},
-	}
-}
-
-func served(obj client.Object) bool {
-	rs, ok := obj.(*rayv1.RayService)
-	return ok && serving(rs) && rs.Status.ActiveServiceStatus.Applications[shop].Status == rayv1.ApplicationRunning
-}
-
-// leftovers are lists of all kinds that a Ray object brings.
-func leftovers() []client.ObjectList {
-	return []client.ObjectList{
-		&rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayClusterList{}, &batchv1.JobList{}, &corev1.PodList{}, &corev1.ServiceList{},
 	}
 }

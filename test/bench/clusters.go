@@ -153,9 +153,9 @@ func (s *session) createClusters(ctx context.Context, namespace string) (operate
 	return made, s.clear(ctx, namespace)
 }
 
-// warmOperator starts an operator, lets it make one cluster, and deletes that cluster.
-func (s *session) warmOperator(ctx context.Context, namespace string) (*process, error) {
-	operator, err := s.startOperator(ctx, s.kubeconfig)
+// warmOperator starts an operator with more flags, lets it make one cluster, and deletes that cluster.
+func (s *session) warmOperator(ctx context.Context, namespace string, flags ...string) (*process, error) {
+	operator, err := s.startOperator(ctx, s.kubeconfig, flags...)
 	if err != nil {
 		return nil, err
 	}

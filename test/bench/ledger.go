@@ -3,12 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // ledgerObjects is how many objects of each kind the scenario ledger makes.
@@ -19,10 +13,7 @@ const watchesRenewed = 0.1
 
 // account is one kind of object whose requests are counted from its creation to the end of its deletion.
 type account struct {
-	what string
-	list func() client.ObjectList
-	make func(namespace string, i int) client.Object
-	done func(client.Object) bool
+	life
 	// limit is the aim for the requests of the operator to the API server, those to Ray left out.
 	limit     float64
 	necessary []necessary
@@ -66,7 +57,7 @@ func ledger(ctx context.Context, s *session) error {
 		if err := log.skip(); err != nil {
 			return fmt.Errorf("reading audit log: %w", err)
 		}
-		if err := s.liveAndDie(ctx, namespace, a); err != nil {
+		if err := s.liveAndDie(ctx, namespace, a.life); err != nil {
 			return fmt.Errorf("%s: %w", a.what, err)
 		}
 		counts, err := log.count(namespace)
@@ -78,52 +69,19 @@ func ledger(ctx context.Context, s *session) error {
 	return nil
 }
 
-// liveAndDie creates the objects, waits until they are done, deletes them, and waits until they and all that belongs to them are gone.
-func (s *session) liveAndDie(ctx context.Context, namespace string, a account) error {
-	var objects []client.Object
-	for i := range ledgerObjects {
-		objects = append(objects, a.make(namespace, i))
-	}
-	wait, err := s.whenReady(ctx, a.list(), namespace, len(objects), a.done)
-	if err != nil {
+// liveAndDie lets objects become done and deletes them. The operator has time for events after both.
+func (s *session) liveAndDie(ctx context.Context, namespace string, l life) error {
+	if _, err := s.live(ctx, namespace, l, ledgerObjects); err != nil {
 		return err
 	}
-	if err := s.create(ctx, objects); err != nil {
-		return err
-	}
-	if err := wait(); err != nil {
-		return err
-	}
-	s.logf("%s: %d are done", a.what, len(objects))
+	s.logf("%s: %d are done", l.what, ledgerObjects)
 	if err := pause(ctx, eventsSettle); err != nil {
 		return err
 	}
-	if err := s.client.DeleteAllOf(ctx, objects[0], client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("deleting all %T: %w", objects[0], err)
-	}
-	if err := s.gone(ctx, namespace); err != nil {
+	if err := s.die(ctx, namespace, l); err != nil {
 		return err
 	}
 	return pause(ctx, eventsSettle)
-}
-
-// gone waits until nothing that an operator makes is in the namespace.
-func (s *session) gone(ctx context.Context, namespace string) error {
-	for _, list := range leftovers() {
-		err := s.eventually(ctx, "the end of what was deleted", 2*time.Minute, func(ctx context.Context) error {
-			if err := s.client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil {
-				return err
-			}
-			if n := meta.LenList(list); n > 0 {
-				return fmt.Errorf("there are still %T", list)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // reportAccount adds the rows of one kind: the sums, what must not be, and each request next to what is necessary.
@@ -197,13 +155,4 @@ func (q audited) text() string {
 		text += fmt.Sprintf(" that answers %d", q.code)
 	}
 	return text
-}
-
-// jobIn returns a maker of RayJobs of one head in a submission mode.
-func jobIn(mode rayv1.JobSubmissionMode) func(string, int) client.Object {
-	return func(namespace string, i int) client.Object {
-		j := benchJob(namespace, i, false)
-		j.Spec.SubmissionMode, j.Spec.Entrypoint = mode, "true"
-		return j
-	}
 }

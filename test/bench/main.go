@@ -54,6 +54,8 @@ type Options struct {
 	Profiles string
 	// OperatorFlags are passed to the operator, behind the usual ones.
 	OperatorFlags []string
+	// OperatorCommand is a command of the shell that starts another operator in its place, which finds the API server by $KUBECONFIG; empty for none.
+	OperatorCommand string
 }
 
 type scenario struct {
@@ -61,6 +63,8 @@ type scenario struct {
 	run  func(context.Context, *session) error
 	// audited makes the API server write its audit log.
 	audited bool
+	// asked is set if the scenario runs only when it is asked for.
+	asked bool
 }
 
 // scenarios are in the order in which they run; each has its own control plane.
@@ -75,6 +79,7 @@ var scenarios = []scenario{
 	{name: "services", run: services},
 	{name: "ledger", run: ledger, audited: true},
 	{name: "crdcost", run: crdcost},
+	{name: "peer", run: peer, asked: true},
 	{name: "gateway", run: gateway},
 	{name: "webhooks", run: webhooks},
 	{name: "history", run: past},
@@ -84,14 +89,16 @@ var scenarios = []scenario{
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	names := make([]string, 0, len(scenarios))
 	for _, s := range scenarios {
-		names = append(names, s.name)
+		if !s.asked {
+			names = append(names, s.name)
+		}
 	}
-	fs.StringSliceVar(&o.Scenarios, "scenario", names, "what to measure")
+	fs.StringSliceVar(&o.Scenarios, "scenario", names, "what to measure; peer runs only if it is asked for")
 	fs.StringVar(&o.Bin, "bin", "bin", "folder with raygate-local, raygate-operator and raygate-apiserver")
 	fs.StringVar(&o.CRDs, "crds", "operator/config/crd/bases", "folder with the CRDs to install")
 	fs.StringVarP(&o.Output, "output", "o", "table", "table or json")
-	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters, starve and crdcost; scale and webhookdelay do one less, jobs almost twice as many")
-	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters")
+	fs.IntVar(&o.Rounds, "rounds", 3, "pairs of measurements in the scenarios clusters, starve, peer and crdcost; scale and webhookdelay do one less, jobs almost twice as many")
+	fs.IntVar(&o.Clusters, "clusters", 100, "RayClusters in the scenario clusters; the numbers of the scenario peer are in proportion")
 	fs.IntVar(&o.Workers, "workers", 1000, "workers at the end of the scenario scale")
 	fs.IntVar(&o.IdleClusters, "idle-clusters", 1000, "RayClusters in the scenario idle")
 	fs.IntVar(&o.IdleWorkers, "idle-workers", smallWorkers, "workers of each of them")
@@ -101,10 +108,11 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&o.BigWorkers, "big-workers", 2000, "workers at the end of the large cluster in the scenario starve")
 	fs.IntVar(&o.Calls, "calls", 400, "gets in the scenario gateway; the numbers of lists and creates follow from it, as do those of the scenario webhooks")
 	fs.IntVar(&o.Parallel, "parallel", 32, "requests in flight when the benchmark creates objects directly")
-	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle, starve, services and ledger have twice as long, and jobs, which runs as many processes, four times")
+	fs.DurationVar(&o.Timeout, "timeout", 8*time.Minute, "limit of each scenario; idle, starve, services and ledger have twice as long, jobs and peer, which run many processes, four times")
 	fs.BoolVar(&o.Keep, "keep", false, "keep the logs of all programs and tell where they are")
 	fs.StringVar(&o.Profiles, "profiles", "", "folder for profiles of the API server, which the scenario crdcost then takes for 10 s of each kind")
 	fs.StringArrayVar(&o.OperatorFlags, "operator-flag", nil, "a flag for the operator, such as --reconcile-concurrency=30; may be repeated")
+	fs.StringVar(&o.OperatorCommand, "operator-command", "", "a command of the shell that starts another operator, which finds the API server by $KUBECONFIG, for the scenarios peer and ledger; see --crds")
 }
 
 // Validate returns an error for each invalid flag.
@@ -186,7 +194,7 @@ func runScenario(ctx context.Context, s scenario, o Options, report *Report, pro
 	if s.name == "idle" || s.name == "starve" || s.name == "services" || s.name == "ledger" {
 		limit *= 2
 	}
-	if s.name == "jobs" {
+	if s.name == "jobs" || s.name == "peer" {
 		limit *= 4
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -172,8 +172,22 @@ func (s *session) start(program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// startOperator starts the operator, with more flags of the scenario if it has any, and waits until it is ready.
+// startShell starts what the shell is told, which is stopped with the session.
+func (s *session) startShell(name, command string) (*process, error) {
+	p, err := startProcess(s.dir, name, "/bin/sh", "-c", command)
+	if err != nil {
+		return nil, err
+	}
+	s.processes = append(s.processes, p)
+	return p, nil
+}
+
+// startOperator starts the operator, with more flags of the scenario if it has any, and waits until it is ready. Another operator has its own flags, and
+// is ready when the cluster is that warms it up.
 func (s *session) startOperator(ctx context.Context, kubeconfig string, flags ...string) (*process, error) {
+	if command := s.opts.OperatorCommand; command != "" {
+		return s.startShell("operator", fmt.Sprintf("export KUBECONFIG='%s'; exec %s", kubeconfig, command))
+	}
 	ports, err := freePorts(2)
 	if err != nil {
 		return nil, err
