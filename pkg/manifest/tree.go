@@ -32,3 +32,16 @@ func DropNulls(value any) {
 		}
 	}
 }
+
+// Nested returns the object at a path of a tree. It makes each object on the way that is not there.
+func Nested(tree map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		next, ok := tree[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			tree[name] = next
+		}
+		tree = next
+	}
+	return tree
+}

@@ -84,6 +84,14 @@ const (
 	AnnotationUser = "raygate.io/user"
 )
 
+// Annotations that make a create by the gateway idempotent. They are stored on the object, so that this works across restarts and replicas.
+const (
+	// AnnotationRequestID has the request_id of the create that made the object.
+	AnnotationRequestID = "raygate.io/request-id"
+	// AnnotationRequestHash has a hash of the body of that create.
+	AnnotationRequestHash = "raygate.io/request-hash"
+)
+
 // Profiles of the gateway.
 const (
 	// LabelProfile is the profile that the gateway adds to an object when the object is created or applied: the name of a ConfigMap.

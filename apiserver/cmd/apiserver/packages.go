@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -70,18 +71,14 @@ func (a *app) openPackages(ctx context.Context) (*packages.Store, error) {
 	if p.URL == "" {
 		return nil, nil
 	}
-	address := p.Store
-	if address == "" {
-		address = a.opts.HistoryStore
-	}
-	bucket, err := history.OpenBucket(ctx, address, 0)
+	bucket, err := history.OpenBucket(ctx, cmp.Or(p.Store, a.opts.HistoryStore), 0)
 	if err != nil {
 		return nil, fmt.Errorf("opening the package store: %w", err)
 	}
 	jobs := a.storesOf(service.Jobs.Resource)
 	return packages.New(packages.Options{
 		Bucket: bucket, URL: p.url, Keys: a.opts.pageTokenKeys, Job: jobs.get, Jobs: jobs.each, MaxSize: p.maxSize, NamespaceSize: p.namespaceSize, Keep: p.Keep,
-	})
+	}), nil
 }
 
 // each returns the objects of a namespace. It ends with the first error.

@@ -21,14 +21,14 @@ import (
 
 // newPages returns the handler that shows dashboards to browsers. With --authentication=impersonate it is for callers with tokens only, because
 // a ticket cannot repeat the connection that authenticates others.
-func newPages(o *Options, dashboards *dashboardproxy.Proxy) (*dashboardproxy.Pages, error) {
+func newPages(o *Options, dashboards *dashboardproxy.Proxy) *dashboardproxy.Pages {
 	impersonate := o.Authentication == string(authn.Impersonate)
 	if impersonate && o.issuers == nil {
-		return nil, nil
+		return nil
 	}
-	pages, err := dashboardproxy.NewPages(dashboards, o.pageTokenKeys)
+	pages := dashboardproxy.NewPages(dashboards, o.pageTokenKeys)
 	pages.NeedToken = impersonate
-	return pages, err
+	return pages
 }
 
 // newPast returns the way to the dashboards of past sessions; nil without a history.
@@ -49,10 +49,7 @@ func newPast(o *Options, r service.Resources, dashboards *dashboardproxy.Proxy) 
 // addREST makes the HTTP server: the APIs, pages of dashboards and the console.
 func (a *app) addREST() error {
 	o := a.opts
-	pages, err := newPages(o, a.dashboards)
-	if err != nil {
-		return err
-	}
+	pages := newPages(o, a.dashboards)
 	api, err := restv2.New(restv2.Options{
 		Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Tunnel: a.dashboards.Tunnel, Past: a.past, Pages: pages,
 		Package: service.PutPackage(service.Resources{Kinds: a.resources, Packages: a.packages}, a.dashboards),

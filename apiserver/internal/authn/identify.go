@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -61,9 +62,7 @@ type tokens struct {
 
 // NewTokens returns the Identifier of the mode passthrough, which calls review. A nil clock means the real one.
 func NewTokens(review SelfReview, c clock.PassiveClock) Identifier {
-	if c == nil {
-		c = clock.RealClock{}
-	}
+	c = cmp.Or[clock.PassiveClock](c, clock.RealClock{})
 	return (&tokens{review: review, verdicts: NewVerdicts[*Caller](c), clock: c}).identify
 }
 

@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -79,9 +80,7 @@ type accountToken struct {
 // NewAccount returns the Identifier of callers who act as a ServiceAccount. A nil request is for the mode impersonate, which needs no token. A nil
 // clock means the real one.
 func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClock) Identifier {
-	if c == nil {
-		c = clock.RealClock{}
-	}
+	c = cmp.Or[clock.PassiveClock](c, clock.RealClock{})
 	a := &account{request: request, clock: c, info: user.DefaultInfo{
 		Name: serviceaccount.MakeUsername(namespace, name), Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated),
 	}}

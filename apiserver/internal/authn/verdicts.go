@@ -1,6 +1,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -62,9 +63,7 @@ type entry[V any] struct {
 
 // NewVerdicts returns an empty cache. A nil clock means the real one.
 func NewVerdicts[V any](c clock.PassiveClock) *Verdicts[V] {
-	if c == nil {
-		c = clock.RealClock{}
-	}
+	c = cmp.Or[clock.PassiveClock](c, clock.RealClock{})
 	return &Verdicts[V]{
 		clock: c, yes: cache.NewLRUExpireCacheWithClock(maxVerdicts, c), no: cache.NewLRUExpireCacheWithClock(maxVerdicts, c), kept: lru.New(maxVerdicts),
 	}

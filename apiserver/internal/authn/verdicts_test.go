@@ -78,3 +78,26 @@ func TestGreedyCallerPushesOutNobody(t *testing.T) {
 		t.Error("nothing is kept of the greedy caller")
 	}
 }
+
+// A caller whose verdict is outdated does not wait for an API server that hangs.
+func TestOldVerdictIsUsedWhileTheQuestionHangs(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
+	v, hang := authn.NewVerdicts[string](now), make(chan struct{})
+	defer close(hang)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for n, ask := range []func(context.Context) (authn.Answer[string], error){
+		func(context.Context) (authn.Answer[string], error) {
+			return authn.Answer[string]{Value: "old", Fresh: time.Second, Stale: time.Hour}, nil
+		},
+		func(context.Context) (authn.Answer[string], error) {
+			<-hang
+			return authn.Answer[string]{}, errors.New("too late")
+		},
+	} {
+		if got, err := v.Get(ctx, "key", ask); got != "old" || err != nil {
+			t.Errorf("call %d: %q, %v", n, got, err)
+		}
+		now.SetTime(now.Now().Add(time.Minute))
+	}
+}

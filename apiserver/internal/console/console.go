@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -50,7 +51,8 @@ type Options struct {
 // Console serves everything below Prefix.
 type Console struct {
 	Options
-	mux *http.ServeMux
+	mux  *http.ServeMux
+	gate gateway.Gate
 	// asked limits requests that make the gateway ask an identity provider and need no credentials.
 	asked *rate.Limiter
 }
@@ -58,6 +60,7 @@ type Console struct {
 // New returns a Console.
 func New(o Options) (*Console, error) {
 	c := &Console{Options: o, mux: http.NewServeMux(), asked: rate.NewLimiter(askedRate, askedBurst)}
+	c.gate = gateway.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: o.WriteError}
 	files, err := newFiles()
 	if err != nil {
 		return nil, err
@@ -119,19 +122,16 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read serves GET at path with the result of answer for the caller, as JSON.
 func (c *Console) read(path string, answer func(r *http.Request) (any, error)) {
 	c.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		ctx, visit, err := c.FlowControl.Enter(r.Context(), r, false)
-		if err != nil {
-			c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
-			return
-		}
-		defer visit.Leave()
-		gateway.LiftReadLimit(w)
-		body, err := answer(r.WithContext(ctx))
-		if err != nil {
-			c.WriteError(w, err)
-			return
-		}
-		writeJSON(w, body)
+		c.gate.Enter(w, r, false, func(ctx context.Context, _ *flowcontrol.Visit) error {
+			gateway.LiftReadLimit(w)
+			body, err := answer(r.WithContext(ctx))
+			if err != nil {
+				c.WriteError(w, err)
+				return nil
+			}
+			writeJSON(w, body)
+			return nil
+		})
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/time/rate"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -138,5 +139,17 @@ func TestClaimsGiveNoUserAnyMore(t *testing.T) {
 	}
 	if last[loginCookie+"-0"] != "" {
 		t.Error("the browser keeps the session")
+	}
+}
+
+// Anybody may send these requests, and the gateway asks a provider for each.
+func TestLoginsAreLimited(t *testing.T) {
+	c := newConsole(t, authn.Passthrough, nil)
+	c.asked = rate.NewLimiter(0, 0)
+	for name, handler := range map[string]http.HandlerFunc{"begin": c.begin, "finish": c.finish, "notify": c.notify, "leave": c.leave} {
+		w := httptest.NewRecorder()
+		if handler(w, httptest.NewRequest(http.MethodGet, "/", nil)); w.Code != http.StatusTooManyRequests {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/login"
@@ -79,20 +78,13 @@ func (c *Console) WithSession(next http.Handler) http.Handler {
 			}
 			ctx, cancel := context.WithCancel(c.Providers.WithMark(r.Context(), current))
 			defer cancel()
-			go c.endWithSession(ctx, cancel, c.Providers.Lasts(current)+longestCall)
+			defer time.AfterFunc(c.Providers.Lasts(current)+longestCall, cancel).Stop()
+			defer gateway.EndWhen(ctx, cancel, endedInterval, func() bool { return c.Providers.Check(login.MarkFrom(ctx)) != nil }).Stop()
 			r = r.WithContext(ctx)
 		case token != "":
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		next.ServeHTTP(w, r)
-	})
-}
-
-// endWithSession ends a request when its session ends, or after the longest time.
-func (c *Console) endWithSession(ctx context.Context, cancel context.CancelFunc, longest time.Duration) {
-	defer cancel()
-	_ = wait.PollUntilContextTimeout(ctx, endedInterval, longest, false, func(ctx context.Context) (bool, error) {
-		return c.Providers.Check(login.MarkFrom(ctx)) != nil, nil
 	})
 }
 

@@ -37,9 +37,8 @@ type Pages struct {
 }
 
 // NewPages returns Pages of the dashboards that p leads to. keys are those of NewTickets.
-func NewPages(p *Proxy, keys [][]byte) (*Pages, error) {
-	tickets, err := NewTickets(keys, nil)
-	return &Pages{Proxy: p, tickets: tickets, holders: cache.NewLRUExpireCache(maxPages)}, err
+func NewPages(p *Proxy, keys [][]byte) *Pages {
+	return &Pages{Proxy: p, tickets: NewTickets(keys, nil), holders: cache.NewLRUExpireCache(maxPages)}
 }
 
 // Page is a request for a page of a dashboard, or for a part of it.
@@ -78,7 +77,8 @@ func (p *Pages) issue(ctx context.Context, of types.NamespacedName, past *histor
 	if p.NeedToken && authorization == "" {
 		return "", "", time.Time{}, errNoTicket
 	}
-	return p.tickets.Issue(of, past, Holder{authorization, login.MarkFrom(ctx)})
+	handle, proof, expires = p.tickets.Issue(of, past, Holder{authorization, login.MarkFrom(ctx)})
+	return handle, proof, expires, nil
 }
 
 // Open returns the page at path below a handle. base is the path of the handle. proof is empty if the request has none.

@@ -15,6 +15,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -52,7 +53,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, key types.Namespac
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if d.access.Verb != "" {
-		go p.endWithRights(ctx, cancel, d, page)
+		defer p.endWithRights(ctx, cancel, d, page).Stop()
 	}
 	reverseproxy.LimitBody(w, r)
 	target := reverseproxy.Target{
@@ -94,20 +95,8 @@ func (p *Proxy) mayKnow(ctx context.Context, key types.NamespacedName) error {
 }
 
 // endWithRights ends a call when its caller loses the right to it, or logs out. page is nil for a call of the API.
-func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d *Dashboard, page *Page) {
-	defer cancel()
-	ticker := time.NewTicker(rightsInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if p.StillAllowed(ctx, d) != nil || page.ended() != nil {
-				return
-			}
-		}
-	}
+func (p *Proxy) endWithRights(ctx context.Context, cancel context.CancelFunc, d *Dashboard, page *Page) *time.Timer {
+	return rest.EndWhen(ctx, cancel, rightsInterval, func() bool { return p.StillAllowed(ctx, d) != nil || page.ended() != nil })
 }
 
 // identify puts the token of the cluster on a request. A token of the client's own counts where the cluster has none in a Secret.

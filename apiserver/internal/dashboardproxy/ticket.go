@@ -1,6 +1,7 @@
 package dashboardproxy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"time"
 
@@ -25,17 +26,9 @@ type Tickets struct {
 	clock clock.PassiveClock
 }
 
-// NewTickets returns Tickets of keys that replicas share: the first one seals, all open. None is a key of this process alone. A nil clock means the real
-// one.
-func NewTickets(shared [][]byte, c clock.PassiveClock) (*Tickets, error) {
-	if c == nil {
-		c = clock.RealClock{}
-	}
-	box, err := seal.New(shared, "raygate dashboard tickets")
-	if err != nil {
-		return nil, err
-	}
-	return &Tickets{box: box, clock: c}, nil
+// NewTickets returns Tickets with keys as those of seal.New. A nil clock means the real one.
+func NewTickets(keys [][]byte, c clock.PassiveClock) *Tickets {
+	return &Tickets{box: seal.New(keys, "raygate dashboard tickets"), clock: cmp.Or[clock.PassiveClock](c, clock.RealClock{})}
 }
 
 // Handle is the part of a page's path that identifies the dashboard.
@@ -72,13 +65,11 @@ type sealed struct {
 const forPath, forProof = "path", "proof"
 
 // Issue returns handle and proof for the pages of a cluster's dashboard or, unless past is nil, of the object's past session.
-func (t *Tickets) Issue(of types.NamespacedName, past *history.Key, to Holder) (handle, proof string, expires time.Time, err error) {
+func (t *Tickets) Issue(of types.NamespacedName, past *history.Key, to Holder) (handle, proof string, expires time.Time) {
 	expires, id := t.clock.Now().Add(ticketLife).Truncate(time.Second), rand.Text()
-	if handle, err = t.box.Seal(sealed{Namespace: of.Namespace, Cluster: of.Name, Past: past, ID: id, Expires: expires.Unix()}, forPath); err != nil {
-		return "", "", time.Time{}, err
-	}
-	proof, err = t.box.Seal(sealed{ID: id, Holder: to, Expires: expires.Unix()}, forProof)
-	return handle, proof, expires, err
+	handle = t.box.Seal(sealed{Namespace: of.Namespace, Cluster: of.Name, Past: past, ID: id, Expires: expires.Unix()}, forPath)
+	proof = t.box.Seal(sealed{ID: id, Holder: to, Expires: expires.Unix()}, forProof)
+	return handle, proof, expires
 }
 
 // Open returns the content of a handle, or an rpcstatus.Error for an invalid or expired one.

@@ -55,7 +55,7 @@ func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, key types.Namespa
 	if err != nil {
 		return nil // Accept has answered
 	}
-	go p.endWithRights(ctx, cancel, d, nil)
+	defer p.endWithRights(ctx, cancel, d, nil).Stop()
 	p.join(ctx, ws, pod)
 	return nil
 }

@@ -3,6 +3,7 @@ package flowcontrol
 import (
 	"cmp"
 	"context"
+	"io"
 	"math"
 	"sync"
 	"time"
@@ -266,6 +267,26 @@ func Hold(ctx context.Context, n int64) error {
 		return nil
 	}
 	return v.hold(ctx, n)
+}
+
+// Counted returns in with its bytes held for the call of ctx, as so many copies.
+func Counted(ctx context.Context, in io.Reader, copies int64) io.Reader {
+	return counted{ctx, in, copies}
+}
+
+type counted struct {
+	ctx    context.Context // that of the call: Read has none
+	in     io.Reader
+	copies int64
+}
+
+// Read implements io.Reader.
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	if full := Hold(c.ctx, c.copies*int64(n)); full != nil {
+		return n, full
+	}
+	return n, err
 }
 
 // Room returns how many bytes an answer of which so many copies are held may have now: most, or a few if others hold so much that most does not fit.

@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -48,15 +49,9 @@ type Login struct {
 
 // New returns a Login whose texts are sealed with keys that replicas share; see seal.New. A nil clock means the real one.
 func New(c *Config, keys [][]byte, now clock.Clock) (*Login, error) {
-	if now == nil {
-		now = clock.RealClock{}
-	}
-	box, err := seal.New(keys, "raygate logins")
-	if err != nil {
-		return nil, err
-	}
+	now = cmp.Or[clock.Clock](now, clock.RealClock{})
 	kept := func() *cache.LRUExpireCache { return cache.NewLRUExpireCacheWithClock(maxKept, now) }
-	l := &Login{config: c, box: box, clock: now, renewals: kept(), ended: kept(), news: make(chan struct{}, 1), seen: kept()}
+	l := &Login{config: c, box: seal.New(keys, "raygate logins"), clock: now, renewals: kept(), ended: kept(), news: make(chan struct{}, 1), seen: kept()}
 	for i := range c.Providers {
 		p, err := newProvider(&c.Providers[i], c.RedirectURL, now.Now)
 		if err != nil {
@@ -119,10 +114,7 @@ func (l *Login) Begin(issuer, next string) (address, sealed string, err error) {
 		next = "/ui/"
 	}
 	r := request{Issuer: issuer, State: rand.Text(), Nonce: rand.Text(), Proof: oauth2.GenerateVerifier(), Next: next, Expires: l.clock.Now().Add(RequestLife).Unix()}
-	if sealed, err = l.box.Seal(r, forRequest); err != nil {
-		return "", "", err
-	}
-	return e.AuthCodeURL(r.State, oauth2.S256ChallengeOption(r.Proof), oidc.Nonce(r.Nonce)), sealed, nil
+	return e.AuthCodeURL(r.State, oauth2.S256ChallengeOption(r.Proof), oidc.Nonce(r.Nonce)), l.box.Seal(r, forRequest), nil
 }
 
 // Finished is a login that a provider has confirmed.
@@ -166,6 +158,5 @@ func (l *Login) Finish(ctx context.Context, sealed string, answer url.Values) (*
 		return nil, errRefused("the ID token belongs to another login")
 	}
 	s.ID, s.Began = rand.Text(), s.Checked
-	text, err := l.box.Seal(s, forSession)
-	return &Finished{Session: text, Token: s.IDToken, Next: r.Next}, err
+	return &Finished{Session: l.box.Seal(s, forSession), Token: s.IDToken, Next: r.Next}, nil
 }

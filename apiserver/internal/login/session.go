@@ -98,8 +98,7 @@ func (l *Login) Resume(ctx context.Context, sealed string) (token, renewed strin
 	case err == nil && l.Check(&next.Mark) != nil:
 		return "", "", errEnded
 	case err == nil:
-		renewed, err = l.box.Seal(next, forSession)
-		return next.IDToken, renewed, err
+		return next.IDToken, l.box.Seal(next, forSession), nil
 	case valid && (!HasEnded(err) || now.Before(due.Add(otherReplica))):
 		return s.IDToken, "", nil
 	case HasEnded(err):

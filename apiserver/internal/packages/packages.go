@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,12 +54,9 @@ type Store struct {
 }
 
 // New returns a Store.
-func New(o Options) (*Store, error) {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	box, err := seal.New(o.Keys, "raygate packages of jobs")
-	return &Store{Options: o, box: box, arriving: map[string]int64{}}, err
+func New(o Options) *Store {
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
+	return &Store{Options: o, box: seal.New(o.Keys, "raygate packages of jobs"), arriving: map[string]int64{}}
 }
 
 // name matches the name of a package with its sum.
@@ -164,11 +162,7 @@ func (s *Store) URLFor(namespace, packageName, job string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := s.box.Seal(sealed{namespace, job, sum}, purpose)
-	if err != nil {
-		return "", err
-	}
-	address := s.URL.JoinPath(Prefix, text+".zip").String()
+	address := s.URL.JoinPath(Prefix, s.box.Seal(sealed{namespace, job, sum}, purpose)+".zip").String()
 	if len(address) > maxURL {
 		return "", rpcstatus.BadField("job_name", "%q makes the URL of the package longer than Ray can use; choose a shorter name", job)
 	}

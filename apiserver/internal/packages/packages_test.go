@@ -40,13 +40,9 @@ func newWorld(t *testing.T) *world {
 	w := &world{clock: clocktesting.NewFakePassiveClock(time.Now()), jobs: map[types.NamespacedName]*rayv1.RayJob{}}
 	bucket := memblob.OpenBucket(nil)
 	t.Cleanup(func() { _ = bucket.Close() })
-	var err error
-	w.Store, err = New(Options{
+	w.Store = New(Options{
 		Bucket: history.NewBucket(bucket, 0), URL: &url.URL{Scheme: "https", Host: "gateway.example:8888"}, Job: w.job, Jobs: w.all, MaxSize: 100, NamespaceSize: 250, Keep: 10 * time.Hour, Clock: w.clock,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -116,11 +117,7 @@ func (p *Profile) deviations(object map[string]any, remedy string, spec ...strin
 
 // at returns the member of an object at a path; nil if there is none.
 func at(object map[string]any, path ...string) any {
-	member := any(object)
-	for _, name := range path {
-		m, _ := member.(map[string]any)
-		member = m[name]
-	}
+	member, _, _ := unstructured.NestedFieldNoCopy(object, path...)
 	return member
 }
 

@@ -37,7 +37,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 	config := in.given()
 	manifest.DropNulls(config)
 	config["apiVersion"], config["kind"] = rayv1.GroupVersion.String(), r.Checks.Kind
-	meta := nested(config, "metadata")
+	meta := manifest.Nested(config, "metadata")
 	meta["name"], meta["namespace"] = in.key.Name, in.key.Namespace
 	item, err := in.retry(func() (*store.Item, error) {
 		delete(meta, "resourceVersion")

@@ -57,7 +57,7 @@ func (r *Resource) change(ctx context.Context, in *input, do func(tree map[strin
 			return nil, err
 		}
 		patch := difference(before, after)
-		nested(patch, "metadata")["resourceVersion"] = old.ResourceVersion
+		manifest.Nested(patch, "metadata")["resourceVersion"] = old.ResourceVersion
 		return in.store.Patch(ctx, in.key, patch, store.PatchOptions{Type: types.MergePatchType, WriteOptions: in.options(in.dryRun)})
 	})
 }
@@ -124,7 +124,7 @@ func merge(tree, patch map[string]any) {
 		case nil:
 			delete(tree, name)
 		case map[string]any:
-			merge(nested(tree, name), v)
+			merge(manifest.Nested(tree, name), v)
 		default:
 			manifest.DropNulls(v)
 			tree[name] = v
@@ -199,7 +199,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 // replace turns the stored object into that of the request.
 func (r *Resource) replace(stored map[string]any, in *input) {
 	tree := runtime.DeepCopyJSON(in.tree)
-	before, meta := nested(stored, "metadata"), nested(tree, "metadata")
+	before, meta := manifest.Nested(stored, "metadata"), manifest.Nested(tree, "metadata")
 	meta["resourceVersion"] = before["resourceVersion"]
 	for _, name := range changeable {
 		if in.keeps(name) && before[name] != nil {

@@ -117,7 +117,7 @@ func (r *Resource) read(ctx context.Context, req proto.Message, namespace, name 
 	}
 	in.decode()
 	in.place, in.uid = r.checkPlace(in), in.typed.GetUID()
-	meta := nested(in.tree, "metadata")
+	meta := manifest.Nested(in.tree, "metadata")
 	meta["namespace"] = namespace
 	in.typed.SetNamespace(namespace)
 	if name != "" {

@@ -52,7 +52,7 @@ func (r *Resource) Update(ctx context.Context, req UpdateRequest, resp proto.Mes
 // keeps reports whether a write of the whole object keeps a stored member of metadata. It keeps missing finalizers and owners unless the
 // object has a resourceVersion. They mostly belong to controllers, whose clean-up needs them.
 func (in *input) keeps(name string) bool {
-	given, _ := nested(in.tree, "metadata")[name].([]any)
+	given, _ := manifest.Nested(in.tree, "metadata")[name].([]any)
 	return len(given) == 0 && (name == "finalizers" || name == "ownerReferences") && in.typed.GetResourceVersion() == ""
 }
 
@@ -63,8 +63,8 @@ func (in *input) given() map[string]any {
 		given["spec"] = spec
 	}
 	for _, name := range changeable {
-		if value, ok := nested(in.tree, "metadata")[name]; ok {
-			nested(given, "metadata")[name] = value
+		if value, ok := manifest.Nested(in.tree, "metadata")[name]; ok {
+			manifest.Nested(given, "metadata")[name] = value
 		}
 	}
 	return given
@@ -92,7 +92,7 @@ func (p maskPath) move(tree, from map[string]any) bool {
 	}
 	manifest.DropNulls(value)
 	last := len(keys) - 1
-	nested(tree, keys[:last]...)[keys[last]] = value
+	manifest.Nested(tree, keys[:last]...)[keys[last]] = value
 	return true
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/manifest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -52,7 +53,7 @@ func update(t *testing.T, body, mask string) (patch map[string]any, problem stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(nested(p.patch, "metadata"), "resourceVersion")
+	delete(manifest.Nested(p.patch, "metadata"), "resourceVersion")
 	return p.patch, ""
 }
 

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // Suspend sets spec.suspend. It fails for an object that has finished.
@@ -32,7 +33,7 @@ func (r *Resource) suspend(ctx context.Context, req ChangeRequest, resp proto.Me
 				return rpcstatus.Precondition("WRONG_STATE", "%s", why)
 			}
 		}
-		nested(tree, "spec")["suspend"] = suspend // false instead of absent, which does not resume a RayCluster
+		manifest.Nested(tree, "spec")["suspend"] = suspend // false instead of absent, which does not resume a RayCluster
 		return nil
 	})
 }
@@ -62,7 +63,7 @@ func (r *Resource) Scale(ctx context.Context, req ScaleRequest, resp proto.Messa
 	in.locked = true
 	return r.modify(ctx, in, resp, func(tree map[string]any) error {
 		path := strings.Split(r.Groups, ".")
-		groups, _ := nested(tree, path[:len(path)-1]...)[path[len(path)-1]].([]any)
+		groups, _ := manifest.Nested(tree, path[:len(path)-1]...)[path[len(path)-1]].([]any)
 		group, err := groupNamed(groups, req.GetWorkerGroup())
 		if err == nil {
 			maps.Copy(group, sizes)

@@ -98,16 +98,3 @@ func add(resp proto.Message, name protoreflect.Name, item proto.Message) {
 	m := resp.ProtoReflect()
 	m.Mutable(m.Descriptor().Fields().ByName(name)).List().Append(protoreflect.ValueOf(item.ProtoReflect()))
 }
-
-// nested returns a map below tree, which is made when it is not there.
-func nested(tree map[string]any, path ...string) map[string]any {
-	for _, name := range path {
-		next, ok := tree[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			tree[name] = next
-		}
-		tree = next
-	}
-	return tree
-}

@@ -18,6 +18,9 @@ const maxObject = 3 << 20
 // decodedCopies is the approximate memory of a decoded body, in multiples of its length.
 const decodedCopies = 8
 
+// ErrBodyIncomplete is for a body that ends before its announced length.
+var ErrBodyIncomplete = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+
 // ReadObject reads the body of a request, an object, for which there must be room.
 func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, visit *flowcontrol.Visit) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
@@ -40,7 +43,7 @@ func ReadObject(ctx context.Context, w http.ResponseWriter, r *http.Request, vis
 		return nil, tooLarge
 	}
 	if err != nil {
-		return nil, &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+		return nil, ErrBodyIncomplete
 	}
 	visit.Shrink(decodedCopies * int64(len(data)))
 	LiftReadLimit(w)

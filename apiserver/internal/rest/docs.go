@@ -10,10 +10,11 @@ import (
 //go:embed docs.html
 var docsPage []byte
 
-func (s *Server) serveDocs(w http.ResponseWriter, _ *http.Request) {
+// WritePage writes a page whose scripts are in it and fetch from this server only.
+func WritePage(w http.ResponseWriter, page []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-	_, _ = w.Write(docsPage)
+	_, _ = w.Write(page)
 }
 
 func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {

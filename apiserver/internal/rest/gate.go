@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -31,6 +32,20 @@ func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve fu
 		w.Header().Set("Connection", "close")
 		g.WriteError(w, err)
 	}
+}
+
+// EndWhen cancels a request once ended returns true, which it asks in intervals as long as ctx lasts. The timer is that of the first interval: a request
+// that is answered within it costs no goroutine.
+func EndWhen(ctx context.Context, cancel context.CancelFunc, interval time.Duration, ended func() bool) *time.Timer {
+	return time.AfterFunc(interval, func() {
+		switch {
+		case ctx.Err() != nil:
+		case ended():
+			cancel()
+		default:
+			EndWhen(ctx, cancel, interval, ended)
+		}
+	})
 }
 
 // Audit logs a request that bypasses the services, because the access log only has their calls. mutates means that it can change something. fields are

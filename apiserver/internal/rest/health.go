@@ -14,29 +14,24 @@ type Check struct {
 }
 
 // ServeHealth answers /livez with 200 in any case, and other paths with 200 if all checks pass. With ?verbose it lists them.
-func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/livez" {
-		writeText(w, http.StatusOK, "ok\n")
-		return
-	}
-	code, lines := s.checks()
-	if code == http.StatusOK && !r.URL.Query().Has("verbose") {
-		lines = "ok\n"
-	}
-	writeText(w, code, lines)
-}
+func (s *Server) ServeHealth(w http.ResponseWriter, r *http.Request) { s.serveHealth(w, r, true) }
 
-// servePublicHealth is ServeHealth for the public: it returns the state without its reason.
-func (s *Server) servePublicHealth(w http.ResponseWriter, r *http.Request) {
-	code := http.StatusOK
+// serveHealth is ServeHealth. Without details, it returns the state without its reason, for the public.
+func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request, details bool) {
+	code, text := http.StatusOK, "ok\n"
 	if r.URL.Path != "/livez" {
-		code, _ = s.checks()
+		var lines string
+		code, lines = s.checks()
+		switch {
+		case details && (code != http.StatusOK || r.URL.Query().Has("verbose")):
+			text = lines
+		case code != http.StatusOK:
+			text = "not ready: /readyz?verbose on the port of the metrics says why\n"
+		}
 	}
-	text := "ok\n"
-	if code != http.StatusOK {
-		text = "not ready: /readyz?verbose on the port of the metrics says why\n"
-	}
-	writeText(w, code, text)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(text))
 }
 
 // checks returns the code of /readyz and a line for each check.
@@ -56,10 +51,4 @@ func (s *Server) checks() (code int, text string) {
 		fmt.Fprintf(&lines, "[+] %s: ok%s\n", c.Name, text)
 	}
 	return code, lines.String()
-}
-
-func writeText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(code)
-	_, _ = w.Write([]byte(text))
 }

@@ -129,13 +129,13 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/livez", "/healthz", "/readyz":
 		SetRoute(w, r.URL.Path)
-		s.servePublicHealth(w, r)
+		s.serveHealth(w, r, false)
 	case "/openapi/v3.json":
 		SetRoute(w, r.URL.Path)
 		s.serveOpenAPI(w, r)
 	case "/docs", "/docs/":
 		SetRoute(w, "/docs")
-		s.serveDocs(w, r)
+		WritePage(w, docsPage)
 	case "/":
 		if !strings.Contains(r.Header.Get("Accept"), "text/html") { // only browsers want pages
 			s.APIs[0].WriteError(w, rpcstatus.PathNotFound("there is nothing at /; see /docs"))

@@ -1,5 +1,5 @@
-// Package seal encrypts what the gateway gives to a browser and takes back: tickets of dashboards and sessions of the console. Nothing is stored: every
-// process with the same key opens it.
+// Package seal encrypts what the gateway gives to a client and takes back: page tokens, tickets of dashboards, URLs of packages, and sessions of the console.
+// Nothing is stored: every process with the same key opens it.
 package seal
 
 import (
@@ -11,7 +11,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 )
 
 // maxText is the longest text that is read, in bytes: the content has at most a few tokens.
@@ -27,7 +26,7 @@ type Box struct {
 
 // New returns a Box of keys that replicas share: the first one seals, all open. None means a key of this process alone. Boxes with different labels
 // do not open each other's texts.
-func New(shared [][]byte, label string) (*Box, error) {
+func New(shared [][]byte, label string) *Box {
 	if len(shared) == 0 {
 		key := make([]byte, sha256.Size)
 		_, _ = rand.Read(key) // never fails
@@ -37,26 +36,17 @@ func New(shared [][]byte, label string) (*Box, error) {
 	for _, key := range shared {
 		mac := hmac.New(sha256.New, key) // the same secret keys page tokens
 		mac.Write([]byte(label))
-		block, err := aes.NewCipher(mac.Sum(nil))
-		if err != nil {
-			return nil, fmt.Errorf("making the cipher: %w", err)
-		}
-		seal, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			return nil, fmt.Errorf("making the cipher: %w", err)
-		}
+		block, _ := aes.NewCipher(mac.Sum(nil)) // fails for another length of the key only
+		seal, _ := cipher.NewGCMWithRandomNonce(block)
 		b.seals = append(b.seals, seal)
 	}
-	return b, nil
+	return b
 }
 
-// Seal returns the text of content, which must be JSON-encodable. The purpose is authenticated with it.
-func (b *Box) Seal(content any, purpose string) (string, error) {
-	plain, err := json.Marshal(content)
-	if err != nil {
-		return "", fmt.Errorf("encoding what is sealed: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(b.seals[0].Seal(nil, nil, plain, []byte(purpose))), nil
+// Seal returns the text of content, which has texts and numbers only. The purpose is authenticated with it.
+func (b *Box) Seal(content any, purpose string) string {
+	plain, _ := json.Marshal(content) // of such content it never fails
+	return base64.RawURLEncoding.EncodeToString(b.seals[0].Seal(nil, nil, plain, []byte(purpose)))
 }
 
 // Open reads the content of a text with a purpose, or returns ErrSeal.

@@ -21,14 +21,6 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
-// clusterRun is a request about a RayCluster, which has no attempts.
-type clusterRun struct {
-	*raygatev2.DiagnoseClusterRequest
-}
-
-// GetAttempt implements the request of keyOfRun.
-func (clusterRun) GetAttempt() int32 { return 0 }
-
 // recordFor returns the record for a diagnosis: that of an object that does not exist now, or of an earlier attempt, or that of the last
 // attempt of a failed RayJob if its cluster is gone. It returns nil if the diagnosis needs none, and if a request that names no attempt or
 // UID has none.
@@ -39,7 +31,7 @@ func (s *historyServer) recordFor(ctx context.Context, kind *resource.Resource, 
 	case *raygatev2.DiagnoseJobRequest:
 		k, err = keyOfRun(kind.Checks.Kind, req)
 	case *raygatev2.DiagnoseClusterRequest:
-		k, err = keyOfRun(kind.Checks.Kind, clusterRun{req})
+		k, err = keyOfRun(kind.Checks.Kind, &raygatev2.DiagnoseJobRequest{Namespace: req.GetNamespace(), Name: req.GetName(), Uid: req.GetUid()})
 	}
 	if err != nil {
 		return nil, err

@@ -59,8 +59,7 @@ func attemptOf(item *store.Item) attempt {
 
 // checkStarted returns the reason why there is no Ray job yet.
 func (a attempt) checkStarted() error {
-	switch {
-	case a.state.IsTerminal() && (a.id == "" || a.cluster == ""), a.state != rayv1.JobDeploymentStatusRunning && !a.state.IsTerminal():
+	if a.state.IsTerminal() && (a.id == "" || a.cluster == "") || a.state != rayv1.JobDeploymentStatusRunning && !a.state.IsTerminal() {
 		return a.notStarted()
 	}
 	return nil

@@ -108,15 +108,12 @@ func newWorld(t *testing.T) *world {
 	entry, channel := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
 	tokens := store.NewTokens(nil, nil)
-	kept, err := packages.New(packages.Options{
+	kept := packages.New(packages.Options{
 		Bucket: history.NewBucket(memblob.OpenBucket(nil), 0), URL: &url.URL{Scheme: "https", Host: "gateway.example:8888"}, MaxSize: 1 << 20, NamespaceSize: 1 << 20, Keep: time.Hour,
 		Jobs: func(context.Context, string) iter.Seq2[*store.Item, error] {
 			return func(func(*store.Item, error) bool) {}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var resources service.Resources
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {
 		resources = service.Resources{History: w.past, Profiles: profiles, Packages: kept}
@@ -128,9 +125,7 @@ func newWorld(t *testing.T) *world {
 	conn := connect(t, server)
 	w.jobs, w.cronJobs, w.submissions = raygatev2.NewJobServiceClient(conn), raygatev2.NewCronJobServiceClient(conn), raygatev2.NewSubmissionServiceClient(conn)
 	w.services, w.history = raygatev2.NewServeServiceClient(conn), raygatev2.NewHistoryServiceClient(conn)
-	if w.pages, err = dashboardproxy.NewPages(proxy, nil); err != nil {
-		t.Fatal(err)
-	}
+	w.pages = dashboardproxy.NewPages(proxy, nil)
 	w.pages.Past = service.NewPast(resources, proxy, fstest.MapFS{"index.html": {Data: []byte("<!doctype html><p>")}, "static/a.js": {Data: []byte("1")}})
 	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Past: w.pages.Past, Pages: w.pages, Package: service.PutPackage(resources, proxy), FlowControl: entry})
 	if err != nil {

@@ -23,6 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	restfake "k8s.io/client-go/rest/fake"
 	testingclock "k8s.io/utils/clock/testing"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // A store works with any kind; its tests use ConfigMaps, which need no types of this project.
@@ -636,7 +638,7 @@ func TestWatcherHoldsFewChanges(t *testing.T) {
 func TestRequestIDsDoNotLeak(t *testing.T) {
 	made := func(name, id string, rv int) *Item {
 		return itemOf(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "a", Name: name, ResourceVersion: strconv.Itoa(rv), Annotations: map[string]string{AnnotationRequestID: id},
+			Namespace: "a", Name: name, ResourceVersion: strconv.Itoa(rv), Annotations: map[string]string{rayv1.AnnotationRequestID: id},
 		}})
 	}
 	s := newTestStore(t, Options{}, made("changed", "0", 1))

@@ -63,7 +63,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.Contains(r.URL.Path, "/proxy/"):
 		resp.Body = body{io.LimitReader(resp.Body, maxProxied), resp.Body}
 	case !strings.HasSuffix(r.URL.Path, "/log"):
-		resp.Body = body{counted{r.Context(), resp.Body}, resp.Body}
+		resp.Body = body{flowcontrol.Counted(r.Context(), resp.Body, decodedCopies), resp.Body}
 	}
 	return resp, nil
 }
@@ -71,23 +71,6 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 type body struct {
 	io.Reader
 	io.Closer
-}
-
-// counted is a body whose bytes are held for the call of a context.
-type counted struct {
-	ctx  context.Context // that of the request: Read has none
-	body io.Reader
-}
-
-// Read implements io.Reader.
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.body.Read(p)
-	if n > 0 {
-		if full := flowcontrol.Hold(c.ctx, decodedCopies*int64(n)); full != nil {
-			return n, full
-		}
-	}
-	return n, err
 }
 
 type warningHandler func(ctx context.Context, text string)

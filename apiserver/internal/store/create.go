@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // CreateOptions of Create.
@@ -101,10 +103,10 @@ func (s *Store) repeated(ctx context.Context, key types.NamespacedName, k reques
 	case err != nil:
 		return nil, err
 	}
-	if item.Annotations[AnnotationRequestID] != k.id || s.opts.Clock.Since(item.CreationTimestamp.Time) > requestIDLife {
+	if item.Annotations[rayv1.AnnotationRequestID] != k.id || s.opts.Clock.Since(item.CreationTimestamp.Time) > requestIDLife {
 		return nil, nil
 	}
-	if item.Annotations[AnnotationRequestHash] != hash {
+	if item.Annotations[rayv1.AnnotationRequestHash] != hash {
 		return nil, ErrRequestIDReused
 	}
 	s.record(&pendingWrite{key: item.key, item: item}) // also a repeated create makes its object visible to later reads
@@ -119,7 +121,7 @@ func (s *Store) post(ctx context.Context, obj *Object, o WriteOptions) (*Item, e
 // annotate sets the annotations of this package. Empty values remove them, because a copy of an object must not have the request of its
 // original. It also removes kubectl's annotation.
 func annotate(obj *Object, id, hash string) {
-	own := map[string]string{AnnotationRequestID: id, AnnotationRequestHash: hash, lastAppliedAnnotation: ""}
+	own := map[string]string{rayv1.AnnotationRequestID: id, rayv1.AnnotationRequestHash: hash, lastAppliedAnnotation: ""}
 	all := labels.Merge(obj.GetAnnotations(), own)
 	maps.DeleteFunc(all, func(name, value string) bool {
 		_, isOwn := own[name]

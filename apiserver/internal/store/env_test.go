@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -187,7 +188,7 @@ func TestOnAPIServer(t *testing.T) {
 		}
 		item, err := s.Replace(t.Context(), body, created, WriteOptions{})
 		must(t, err)
-		if item.At("data.a").String() != "new" || item.Annotations[AnnotationRequestID] != "rep" {
+		if item.At("data.a").String() != "new" || item.Annotations[rayv1.AnnotationRequestID] != "rep" {
 			t.Errorf("replaced object is %s", item.JSON())
 		}
 	})

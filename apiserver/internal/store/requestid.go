@@ -10,14 +10,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// Annotations that make a create idempotent. They are stored on the object, so that this works across restarts and replicas.
-const (
-	// AnnotationRequestID has the request_id of the create that made the object.
-	AnnotationRequestID = "raygate.io/request-id"
-	// AnnotationRequestHash has a hash of the body of that create.
-	AnnotationRequestHash = "raygate.io/request-hash"
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // requestIDLife is how long a request_id is remembered.
@@ -27,7 +21,7 @@ const requestIDLife = 24 * time.Hour
 type requestKey struct{ namespace, id string }
 
 func requestKeyOf(obj metav1.Object) (requestKey, bool) {
-	id := obj.GetAnnotations()[AnnotationRequestID]
+	id := obj.GetAnnotations()[rayv1.AnnotationRequestID]
 	return requestKey{namespace: obj.GetNamespace(), id: id}, id != ""
 }
 

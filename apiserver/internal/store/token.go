@@ -2,19 +2,15 @@ package store
 
 import (
 	"cmp"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/raygate/raygate/apiserver/internal/seal"
 )
 
 // pageTokenLife is the lifetime of a page token. Lists are live, so a token needs no state on the server; the limit prevents the use of old
@@ -30,52 +26,37 @@ type pageCursor struct {
 	Name      string   `json:"o"`
 }
 
-// Tokens makes and reads page tokens: expiry, content, and a MAC over both and the query.
+// Tokens makes and reads page tokens, which are sealed for their query.
 type Tokens struct {
-	keys  [][]byte
+	box   *seal.Box
 	clock clock.PassiveClock
 }
 
-// NewTokens returns Tokens with keys that replicas share: the first seals, all open, so that a key can be replaced. Without keys it
-// generates one, so that tokens end with the process. A nil clock means the real one.
+// NewTokens returns Tokens with keys as those of seal.New. A nil clock means the real one.
 func NewTokens(keys [][]byte, c clock.PassiveClock) Tokens {
-	if len(keys) == 0 {
-		keys = [][]byte{make([]byte, sha256.Size)}
-		_, _ = rand.Read(keys[0]) // never fails since Go 1.24
-	}
-	return Tokens{keys, cmp.Or[clock.PassiveClock](c, clock.RealClock{})}
+	return Tokens{seal.New(keys, "raygate page tokens"), cmp.Or[clock.PassiveClock](c, clock.RealClock{})}
 }
 
-func macOf(key, body []byte, query string) []byte {
-	h := hmac.New(sha256.New, key)
-	h.Write(body)
-	h.Write([]byte{0})
-	h.Write([]byte(query))
-	return h.Sum(nil)[:16]
+type pageToken struct {
+	Expires int64           `json:"e"` // seconds since 1970
+	Content json.RawMessage `json:"c"`
 }
 
-// Seal returns the token of content, which must be JSON-encodable, for a query.
+// Seal returns the token of content, which has texts and numbers only, for a query.
 func (t Tokens) Seal(content any, query string) string {
-	body := binary.BigEndian.AppendUint64(nil, uint64(t.clock.Now().Add(pageTokenLife).Unix()))
-	text, _ := json.Marshal(content) // texts and numbers: cannot fail
-	body = append(body, text...)
-	return base64.RawURLEncoding.EncodeToString(append(macOf(t.keys[0], body, query), body...))
+	text, _ := json.Marshal(content) // of such content it never fails
+	return t.box.Seal(pageToken{t.clock.Now().Add(pageTokenLife).Unix(), text}, query)
 }
 
 // Open reads the content of a token for a query, or returns ErrPageToken or ErrPageTokenExpired.
 func (t Tokens) Open(token, query string, content any) error {
-	raw, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || len(raw) < 24 {
+	var found pageToken
+	switch {
+	case t.box.Open(token, query, &found) != nil:
 		return ErrPageToken
-	}
-	mac, body := raw[:16], raw[16:]
-	if !slices.ContainsFunc(t.keys, func(key []byte) bool { return hmac.Equal(mac, macOf(key, body, query)) }) {
-		return ErrPageToken
-	}
-	if t.clock.Now().Unix() > int64(binary.BigEndian.Uint64(body)) {
+	case t.clock.Now().Unix() > found.Expires:
 		return ErrPageTokenExpired
-	}
-	if json.Unmarshal(body[8:], content) != nil {
+	case json.Unmarshal(found.Content, content) != nil:
 		return ErrPageToken
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // FieldManager is the name under which the gateway's writes are recorded in managed fields.
@@ -65,7 +67,7 @@ func (s *Store) Version(key types.NamespacedName, version string) *Item {
 // Status and times are ignored; the annotations that make a create idempotent stay.
 func (s *Store) Replace(ctx context.Context, obj *Object, old *Item, o WriteOptions) (*Item, error) {
 	s.clearServerOwned(obj)
-	annotate(obj, old.Annotations[AnnotationRequestID], old.Annotations[AnnotationRequestHash])
+	annotate(obj, old.Annotations[rayv1.AnnotationRequestID], old.Annotations[rayv1.AnnotationRequestHash])
 	return s.write(ctx, s.opts.Writer.Put().Namespace(obj.GetNamespace()).Resource(s.kind.Resource).Name(obj.GetName()).SetHeader("Content-Type", "application/json").
 		VersionedParams(&metav1.UpdateOptions{DryRun: o.dryRun(), FieldManager: FieldManager, FieldValidation: o.fieldValidation()}, metav1.ParameterCodec), obj, o)
 }

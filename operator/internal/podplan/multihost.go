@@ -208,21 +208,18 @@ func byWorthOfReplica(a, b replica) int {
 	return cmp.Or(
 		cmp.Compare(len(a.pods), len(b.pods)),
 		cmp.Compare(progress(x), progress(y)),
-		a.compareTemplate(b),
+		cmp.Compare(a.template(), b.template()),
 		byWorth(x, y),
 		strings.Compare(b.name, a.name),
 	)
 }
 
-func (r replica) compareTemplate(other replica) int {
-	switch {
-	case r.outdated == other.outdated:
+// template is 0 for an outdated template, and 1 for the current one.
+func (r replica) template() int {
+	if r.outdated {
 		return 0
-	case r.outdated:
-		return -1
-	default:
-		return 1
 	}
+	return 1
 }
 
 func (r replica) least() *corev1.Pod { return slices.MinFunc(r.pods, byWorth) }

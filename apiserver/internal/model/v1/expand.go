@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // memberTemplate is the member of a group by which custom resources in JSON or YAML may name a compute template.
@@ -87,8 +89,8 @@ func (all Templates) Expand(tree map[string]any) (field.ErrorList, error) {
 }
 
 func (g groupIn) apply(template map[string]any, name string, resources corev1.ResourceRequirements, tolerations []corev1.Toleration) error {
-	below(template, "metadata", "annotations")[annotationComputeTemplate] = name
-	spec := below(template, "spec")
+	manifest.Nested(template, "metadata", "annotations")[annotationComputeTemplate] = name
+	spec := manifest.Nested(template, "spec")
 	containers, _ := spec["containers"].([]any)
 	var ray map[string]any
 	for _, item := range containers {
@@ -100,7 +102,7 @@ func (g groupIn) apply(template map[string]any, name string, resources corev1.Re
 	if ray != nil {
 		for list, amounts := range map[string]corev1.ResourceList{"limits": resources.Limits, "requests": resources.Requests} {
 			for resource, amount := range amounts {
-				below(ray, "resources", list)[string(resource)] = amount.String()
+				manifest.Nested(ray, "resources", list)[string(resource)] = amount.String()
 			}
 		}
 	}
@@ -113,17 +115,4 @@ func (g groupIn) apply(template map[string]any, name string, resources corev1.Re
 		spec["tolerations"] = append(list, item)
 	}
 	return nil
-}
-
-// below returns an object within another one, which is made when it is not there.
-func below(tree map[string]any, path ...string) map[string]any {
-	for _, name := range path {
-		next, ok := tree[name].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			tree[name] = next
-		}
-		tree = next
-	}
-	return tree
 }

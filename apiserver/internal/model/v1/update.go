@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -31,11 +30,7 @@ func Tree(object any) (map[string]any, error) {
 // existing ones that the stored object names. Problems have the paths of the message.
 func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates Templates, now time.Time) (field.ErrorList, error) {
 	var rs rayv1.RayService
-	data, err := json.Marshal(stored)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a stored RayService: %w", err)
-	}
-	if err := json.Unmarshal(data, &rs); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored, &rs); err != nil {
 		return nil, fmt.Errorf("reading a stored RayService: %w", err)
 	}
 	seen := ServiceFromRay(&rs)
@@ -67,21 +62,22 @@ func UpdateService(stored map[string]any, wanted *kuberay.RayService, templates 
 // align gives the Ray containers the names that they are stored with, and has the sizes of compute templates written again: a template may have changed
 // since the object was written.
 func align(stored, before, after *rayv1.RayClusterSpec) {
-	groups := map[string]*corev1.PodTemplateSpec{}
-	for i := range stored.WorkerGroupSpecs {
-		groups[stored.WorkerGroupSpecs[i].GroupName] = &stored.WorkerGroupSpecs[i].Template
-	}
-	wanted := map[string]*corev1.PodTemplateSpec{}
-	for i := range after.WorkerGroupSpecs {
-		wanted[after.WorkerGroupSpecs[i].GroupName] = &after.WorkerGroupSpecs[i].Template
-	}
 	alignPod("ray-head", &stored.HeadGroupSpec.Template, &before.HeadGroupSpec.Template, &after.HeadGroupSpec.Template)
-	for i := range before.WorkerGroupSpecs {
-		name := before.WorkerGroupSpecs[i].GroupName
+	groups, wanted := workersOf(stored), workersOf(after)
+	for name, worker := range workersOf(before) {
 		if wanted[name] != nil && groups[name] != nil {
-			alignPod("ray-worker", groups[name], &before.WorkerGroupSpecs[i].Template, wanted[name])
+			alignPod("ray-worker", groups[name], worker, wanted[name])
 		}
 	}
+}
+
+// workersOf returns the Pod templates of the worker groups by name.
+func workersOf(spec *rayv1.RayClusterSpec) map[string]*corev1.PodTemplateSpec {
+	all := map[string]*corev1.PodTemplateSpec{}
+	for i := range spec.WorkerGroupSpecs {
+		all[spec.WorkerGroupSpecs[i].GroupName] = &spec.WorkerGroupSpecs[i].Template
+	}
+	return all
 }
 
 func alignPod(name string, stored, before, after *corev1.PodTemplateSpec) {

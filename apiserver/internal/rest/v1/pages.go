@@ -45,11 +45,7 @@ func (a *API) Pages(metrics http.Handler, documents fs.FS) http.Handler {
 		w.Header().Set("Content-Type", typeJSON)
 		_, _ = w.Write(data)
 	}))
-	handle("GET /swagger-ui/{$}", "/swagger-ui/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-		_, _ = w.Write(swaggerPage)
-	}))
+	handle("GET /swagger-ui/{$}", "/swagger-ui/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { rest.WritePage(w, swaggerPage) }))
 	mux.Handle("GET /swagger-ui", http.RedirectHandler("/swagger-ui/", http.StatusMovedPermanently))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { a.WriteError(w, rpcstatus.PathNotFound("Not Found")) })
 	return mux

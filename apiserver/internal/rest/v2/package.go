@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
@@ -64,7 +64,7 @@ type wholeBody struct{ io.Reader }
 func (b wholeBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = &rpcstatus.Error{Code: codes.InvalidArgument, Reason: "BODY_INCOMPLETE", Message: "the request body ended early"}
+		err = rest.ErrBodyIncomplete
 	}
 	return n, err
 }

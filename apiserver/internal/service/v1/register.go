@@ -1,6 +1,8 @@
 package v1
 
 import (
+	"cmp"
+
 	"google.golang.org/grpc"
 	"k8s.io/utils/clock"
 
@@ -29,9 +31,7 @@ type Options struct {
 
 // Register registers the services of V1. ImageTemplateService is not among them: KubeRay's server never had it.
 func Register(server grpc.ServiceRegistrar, o Options) {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 	kuberay.RegisterClusterServiceServer(server, &clusterServer{kind: kind[rayv1.RayCluster, *kuberay.Cluster]{o, o.Clusters, modelv1.ClusterFromRay}})
 	kuberay.RegisterComputeTemplateServiceServer(server, &templateServer{Options: o})
 	kuberay.RegisterRayJobServiceServer(server, &jobServer{kind: kind[rayv1.RayJob, *kuberay.RayJob]{o, o.Jobs, modelv1.JobFromRay}})

@@ -23,6 +23,8 @@ const (
 	// stopTime is how long the deletion of a record waits for a job that is being stopped: Ray gives it some seconds to end by itself.
 	stopTime     = 15 * time.Second
 	stopInterval = 250 * time.Millisecond
+	// logCopies is the number of copies of a log in memory: two of them are in the answer.
+	logCopies = 3
 )
 
 type submissionServer struct {
@@ -116,24 +118,10 @@ func (s *submissionServer) GetJobLog(ctx context.Context, req *kuberay.GetJobLog
 	}
 	defer func() { _ = log.Close() }()
 	var text strings.Builder
-	if _, err := io.Copy(counted{ctx, &text}, log); err != nil {
+	if _, err := io.Copy(&text, flowcontrol.Counted(ctx, log, logCopies)); err != nil {
 		return nil, dashboardproxy.Status(ctx, req.GetClustername(), err)
 	}
 	return &kuberay.GetJobLogReply{Log: text.String()}, nil
-}
-
-// counted reserves room for the written bytes, and for two copies in the answer.
-type counted struct {
-	ctx context.Context // that of the call: Write has none
-	to  io.Writer
-}
-
-// Write implements io.Writer.
-func (c counted) Write(p []byte) (int, error) {
-	if err := flowcontrol.Hold(c.ctx, 3*int64(len(p))); err != nil {
-		return 0, err
-	}
-	return c.to.Write(p)
 }
 
 // ListJobDetails implements kuberay.RayJobSubmissionServiceServer.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authz"
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	modelv1 "github.com/raygate/raygate/apiserver/internal/model/v1"
+	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -29,12 +32,8 @@ var (
 
 // TemplateStore is the required part of a store.Store of ConfigMaps.
 type TemplateStore interface {
+	resource.Store
 	Ready() error
-	Get(ctx context.Context, key types.NamespacedName, o store.ReadOptions) (*store.Item, error)
-	Read(ctx context.Context, key types.NamespacedName) (*store.Item, error)
-	List(ctx context.Context, o store.ListOptions) (*store.Page, error)
-	Create(ctx context.Context, obj *store.Object, o store.CreateOptions) (*store.Item, error)
-	Delete(ctx context.Context, key types.NamespacedName, o store.DeleteOptions) (types.UID, error)
 }
 
 // Templates stores compute templates in ConfigMaps with a label. Callers need the same rights on ConfigMaps as with kubectl. Reads come
@@ -163,19 +162,28 @@ func (t *Templates) list(ctx context.Context, namespace string) ([]*kuberay.Comp
 	return all, nil
 }
 
-func (t *Templates) listUncached(ctx context.Context, namespace string) ([]*kuberay.ComputeTemplate, error) {
-	var list corev1.ConfigMapList
-	o := &metav1.ListOptions{LabelSelector: TemplateSelector}
-	if err := t.Core.Get().Namespace(namespace).Resource(TemplateKind.Resource).VersionedParams(o, metav1.ParameterCodec).Do(ctx).Into(&list); err != nil {
-		return nil, err
-	}
-	all := make([]*kuberay.ComputeTemplate, 0, len(list.Items))
-	for i := range list.Items {
-		if template := modelv1.TemplateFromConfigMap(&list.Items[i]); template != nil {
-			all = append(all, template)
+// templatePage is the number of ConfigMaps that are read at once.
+const templatePage = 100
+
+// listUncached holds one page of ConfigMaps, and the templates, which the room of the call bounds.
+func (t *Templates) listUncached(ctx context.Context, namespace string) (all []*kuberay.ComputeTemplate, err error) {
+	o := &metav1.ListOptions{LabelSelector: TemplateSelector, Limit: templatePage}
+	for kept := flowcontrol.Held(ctx); ; {
+		var page corev1.ConfigMapList
+		if err := t.Core.Get().Namespace(namespace).Resource(TemplateKind.Resource).VersionedParams(o, metav1.ParameterCodec).Do(ctx).Into(&page); err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			if template := modelv1.TemplateFromConfigMap(&page.Items[i]); template != nil {
+				all = append(all, template)
+				kept += int64(proto.Size(template))
+			}
+		}
+		flowcontrol.Shrink(ctx, kept)
+		if o.Continue = page.Continue; o.Continue == "" {
+			return all, nil
 		}
 	}
-	return all, nil
 }
 
 type templateServer struct {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
 // BackCount is a feature of raygate on stored objects, and what happens to it when KubeRay takes over again.
@@ -18,20 +20,20 @@ type BackCount struct {
 
 // annotations are those on Ray objects that KubeRay does not support, and the effect of their absence.
 var annotations = map[string]string{
-	"raygate.io/wait-for-head":    "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
-	"raygate.io/probes":           "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
-	"raygate.io/login-shell":      "ignored: new Pods start Ray as ENABLE_LOGIN_SHELL says",
-	"raygate.io/idle-timeout":     "ignored: idle clusters keep running",
-	"raygate.io/max-age":          "ignored: old clusters keep running",
-	"raygate.io/upgrade-paused":   "ignored: an upgrade continues",
-	"raygate.io/upgrade-strategy": "ignored: running Pods keep their template",
-	"raygate.io/canary-weight":    "ignored: an upgrade continues without a confirmation",
-	"raygate.io/upgrade-abort":    "ignored: KubeRay upgrades to the spec that was aborted",
-	"raygate.io/delete-after":     "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
-	"raygate.io/group-sizes":      "ignored",
-	"raygate.io/request-id":       "ignored",
-	"raygate.io/request-hash":     "ignored",
-	"raygate.io/user":             "ignored",
+	rayv1.AnnotationWaitForHead:     "ignored: new worker Pods wait for the head as ENABLE_INIT_CONTAINER_INJECTION says",
+	rayv1.AnnotationProbes:          "ignored: new Pods have probes as ENABLE_PROBES_INJECTION says",
+	rayv1.AnnotationLoginShell:      "ignored: new Pods start Ray as ENABLE_LOGIN_SHELL says",
+	rayv1.AnnotationIdleTimeout:     "ignored: idle clusters keep running",
+	rayv1.AnnotationMaxAge:          "ignored: old clusters keep running",
+	rayv1.AnnotationUpgradePaused:   "ignored: an upgrade continues",
+	rayv1.AnnotationUpgradeStrategy: "ignored: running Pods keep their template",
+	rayv1.AnnotationCanaryWeight:    "ignored: an upgrade continues without a confirmation",
+	rayv1.AnnotationUpgradeAbort:    "ignored: KubeRay upgrades to the spec that was aborted",
+	rayv1.AnnotationDeleteAfter:     "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
+	rayv1.AnnotationGroupSizes:      "ignored",
+	rayv1.AnnotationRequestID:       "ignored",
+	rayv1.AnnotationRequestHash:     "ignored",
+	rayv1.AnnotationUser:            "ignored",
 }
 
 // conditions are the conditions that KubeRay does not write, by kind. They stay unchanged, unless KubeRay's CRD has no such field.

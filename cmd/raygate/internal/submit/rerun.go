@@ -18,7 +18,7 @@ const maxNamePrefix = 41
 // ofThisRun are labels and annotations of a RayJob that are not for another run of it.
 var ofThisRun = []string{
 	corev1.LastAppliedConfigAnnotation, rayv1.LabelCronJobName, rayv1.AnnotationCronJobScheduledTimestamp,
-	"raygate.io/request-id", "raygate.io/request-hash", // of the gateway
+	rayv1.AnnotationRequestID, rayv1.AnnotationRequestHash,
 }
 
 // Rerun returns a RayJob that runs an old one again: with its spec, labels and annotations. It is not suspended, and has a submission ID of

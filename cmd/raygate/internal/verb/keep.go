@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,18 +39,14 @@ Resume a cluster that is suspended already.`,
 				return errors.New("--for must not be negative")
 			}
 			for i, arg := range args {
-				if !strings.Contains(arg, "/") {
-					args[i] = "raycluster/" + arg
+				r, err := namedOne("raycluster", arg)
+				if err != nil {
+					return err
 				}
-			}
-			refs, err := named(args)
-			if err != nil {
-				return err
-			}
-			for _, r := range refs {
 				if r.Kind.Kind != raygate.ClusterKind {
 					return fmt.Errorf("%s cannot be kept, only clusters", r.Kind.Plural)
 				}
+				args[i] = r.String()
 			}
 			return c.run(ctx, s, args)
 		}),

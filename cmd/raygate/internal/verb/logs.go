@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	raygate "github.com/raygate/raygate/clients/go"
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
-	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -125,17 +123,11 @@ func (c *logsCommand) checkFile() error {
 
 // jobTarget reads NAME or TYPE/NAME of a RayJob.
 func jobTarget(s *session, arg string) (target, error) {
-	if !strings.Contains(arg, "/") {
-		arg = "rayjob/" + arg
+	ref, err := namedOne("rayjob", arg)
+	if err == nil && !ref.Kind.Can("Stop") {
+		err = fmt.Errorf("%s have no logs of their own: name a RayJob", ref.Kind.Plural)
 	}
-	refs, err := kind.ParseRefs([]string{arg})
-	if err != nil {
-		return target{}, err
-	}
-	if !refs[0].Kind.Can("Stop") {
-		return target{}, fmt.Errorf("%s have no logs of their own: name a RayJob", refs[0].Kind.Plural)
-	}
-	return target{Ref: refs[0], namespace: s.namespace}, nil
+	return target{Ref: ref, namespace: s.namespace}, err
 }
 
 // copyLog prints a log.

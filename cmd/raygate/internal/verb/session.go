@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -112,6 +113,18 @@ func (s *session) fail(about string, err error, code int) {
 type target struct {
 	kind.Ref
 	namespace, uid string
+}
+
+// namedOne reads TYPE/NAME, or NAME alone for an object of a type.
+func namedOne(typeName, arg string) (kind.Ref, error) {
+	if !strings.Contains(arg, "/") {
+		arg = typeName + "/" + arg
+	}
+	refs, err := kind.ParseRefs([]string{arg})
+	if err != nil {
+		return kind.Ref{}, err
+	}
+	return refs[0], nil
 }
 
 // named refuses refs without a name.

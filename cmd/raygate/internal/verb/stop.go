@@ -3,7 +3,6 @@ package verb
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -75,22 +74,18 @@ func newTrigger(flags *connect.Flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			arg := args[0]
-			if !strings.Contains(arg, "/") {
-				arg = "raycronjob/" + arg
-			}
-			refs, err := named([]string{arg})
+			ref, err := namedOne("raycronjob", args[0])
 			if err != nil {
 				return err
 			}
-			if !refs[0].Kind.Can("Trigger") {
-				return fmt.Errorf("%s cannot be triggered", refs[0].Kind.Plural)
+			if !ref.Kind.Can("Trigger") {
+				return fmt.Errorf("%s cannot be triggered", ref.Kind.Plural)
 			}
 			ctx, cancel := s.bounded(ctx)
 			defer cancel()
-			job, err := s.of(refs[0].Kind).Trigger(ctx, refs[0].Name, validateOnly)
+			job, err := s.of(ref.Kind).Trigger(ctx, ref.Name, validateOnly)
 			if err != nil {
-				s.fail(refs[0].String(), err, ExitFailed)
+				s.fail(ref.String(), err, ExitFailed)
 				return nil
 			}
 			fmt.Fprintf(s.out, "rayjob.ray.io/%s %s\n", nameOf(job), done("created", validateOnly))

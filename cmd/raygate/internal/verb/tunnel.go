@@ -120,11 +120,14 @@ func addURL(cmd *cobra.Command, flags *connect.Flags) {
 }
 
 func (c *sessionCommand) run(ctx context.Context, args []string) error {
-	ref, err := clusterNamed(args[0])
+	ref, err := namedOne("raycluster", args[0])
 	if err != nil {
 		return err
 	}
-	c.cluster = ref
+	if ref.Kind.Kind != raygate.ClusterKind {
+		return fmt.Errorf("%s is not a cluster", ref)
+	}
+	c.cluster = ref.Name
 	u, config, err := c.flags.REST()
 	if err != nil {
 		return err
@@ -156,21 +159,6 @@ func (c *sessionCommand) run(ctx context.Context, args []string) error {
 // note shows why a tunnel failed.
 func (c *sessionCommand) note(p *localPort, err error) {
 	c.progress.Note("port " + p.remote + ": " + output.Clean(raygate.ProblemOf(err).Message))
-}
-
-// clusterNamed returns the name of a cluster, which may follow its type.
-func clusterNamed(arg string) (string, error) {
-	if !strings.Contains(arg, "/") {
-		arg = "raycluster/" + arg
-	}
-	refs, err := named([]string{arg})
-	if err != nil {
-		return "", err
-	}
-	if refs[0].Kind.Kind != raygate.ClusterKind {
-		return "", fmt.Errorf("%s is not a cluster", refs[0])
-	}
-	return refs[0].Name, nil
 }
 
 func describe(p *localPort) string {
