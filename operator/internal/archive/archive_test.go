@@ -200,6 +200,13 @@ func (f *failing) Has(ctx context.Context, k history.Key) (bool, error) {
 	return f.Store.Has(ctx, k)
 }
 
+func (f *failing) Spool(ctx context.Context, k history.Key) (*history.Spool, error) {
+	if f.left.Add(-1) >= 0 {
+		return nil, errors.New("403 Forbidden")
+	}
+	return f.Store.Spool(ctx, k)
+}
+
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	var f *failing
