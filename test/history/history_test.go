@@ -50,6 +50,7 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(attempt)), []byte(written), 0o600))
 	}
 	lost := s.beginLost(t, dir)
+	s.call(t, 0, "POST", "/services", service, 201)
 	program := fmt.Sprintf(`sh -c "cd %s; if mkdir begun 2>/dev/null; then cat 1; exit 1; fi; cat 2; touch written; until test -e go; do sleep 0.1; done"`, dir)
 	s.call(t, 0, "POST", "/jobs", fmt.Sprintf(manifest, "demo", program, 1), 201)
 	exists := func(name string) func() error {
@@ -86,6 +87,7 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	}
 	read("cluster gone")
 	lost()
+	s.endService(t)
 	s.call(t, 0, "DELETE", "/jobs/demo", "", 200)
 	eventually(t, "the deletion", func() error {
 		for replica := range s.gateways {
@@ -181,6 +183,41 @@ func (s *stage) clusterOf(t *testing.T, job string) string {
 	t.Fatalf("%s has no cluster: %v", job, list)
 	return ""
 }
+
+// endService deletes the RayService, whose record then says what Serve had.
+func (s *stage) endService(t *testing.T) {
+	t.Helper()
+	eventually(t, "the application", func() error {
+		if got := s.call(t, 0, "GET", "/services/serve", "", 200); !strings.Contains(got, `"status":"RUNNING"`) {
+			return errors.New(got)
+		}
+		return nil
+	})
+	s.call(t, 0, "DELETE", "/services/serve", "", 200)
+	eventually(t, "the record of the RayService", func() error {
+		if got := s.raygate(t, "history", "rayservices", "--no-headers"); got == "" {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	if got := s.call(t, 1, "GET", "/history/RayService/serve/dashboard/api/serve/applications/", "", 200); !strings.Contains(got, `"app"`) || !strings.Contains(got, "RUNNING") {
+		t.Errorf("the applications of the RayService were %s", got)
+	}
+}
+
+// service is a RayService with one application.
+const service = `apiVersion: ray.io/v1
+kind: RayService
+metadata: {name: serve, namespace: default}
+spec:
+  serveConfigV2: |
+    applications: [{name: app, import_path: m:app}]
+  rayClusterConfig:
+    rayVersion: 2.52.0
+    headGroupSpec:
+      rayStartParams: {}
+      template: {spec: {containers: [{name: ray-head, image: 'rayproject/ray:2.52.0'}]}}
+`
 
 // manifest is a RayJob with its name, program and retries.
 const manifest = `apiVersion: ray.io/v1

@@ -55,6 +55,7 @@ type Archive struct {
 	failed   objectmap.Map[string, failures]    // by run
 	logs     objectmap.Map[string, *runningLog] // by run
 	follower follower
+	serve    objectmap.Map[string, serveAnswer] // by cluster, of a RayService
 }
 
 // failures are failed attempts in a row, and why the last one failed.
