@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"gocloud.dev/blob/memblob"
+
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -28,12 +30,16 @@ type historyStore struct {
 	world *world
 	way   int
 
+	parts *history.Store // of logs of jobs that run
+
 	mu      sync.Mutex
 	records map[string]*history.Record
 }
 
 func newHistoryStore(w *world) *historyStore {
-	return &historyStore{world: w, way: w.pick("history store", storeWays), records: map[string]*history.Record{}}
+	return &historyStore{
+		world: w, way: w.pick("history store", storeWays), records: map[string]*history.Record{}, parts: history.New(memblob.OpenBucket(nil), history.Limits{}),
+	}
 }
 
 func id(k history.Key) string { return k.Kind + " " + k.Name + " " + k.UID + " " + k.Run() }
@@ -66,13 +72,18 @@ func (s *historyStore) Has(ctx context.Context, k history.Key) (bool, error) {
 
 // Put implements archive.Store.
 func (s *historyStore) Put(ctx context.Context, r *history.Record, log io.Reader) (bool, error) {
+	var kept int64
 	if log != nil {
-		if _, err := io.Copy(io.Discard, log); err != nil {
+		var err error
+		if kept, err = io.Copy(io.Discard, log); err != nil {
 			r.Lost = append(r.Lost, err.Error())
 		}
 	}
 	if err := s.request(ctx, "put "+r.Name); err != nil {
 		return false, err
+	}
+	if p, err := s.parts.Spool(ctx, r.Key); err == nil && kept < p.End() {
+		s.world.watch.violate("storedLogIsKept", "%s has %d bytes of the log, but %d were stored while it ran: %q", id(r.Key), kept, p.End(), r.Lost)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,6 +93,14 @@ func (s *historyStore) Put(ctx context.Context, r *history.Record, log io.Reader
 	s.records[id(r.Key)] = r
 	s.world.log("%s is stored, lost: %q", id(r.Key), r.Lost)
 	return true, nil
+}
+
+// Spool implements archive.Store. Its parts are stored without faults.
+func (s *historyStore) Spool(ctx context.Context, k history.Key) (*history.Spool, error) {
+	if err := s.request(ctx, "spool "+k.Name); err != nil {
+		return nil, err
+	}
+	return s.parts.Spool(ctx, k)
 }
 
 func (s *historyStore) has(k history.Key) bool {

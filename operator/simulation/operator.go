@@ -147,7 +147,7 @@ func (o *operator) archive(mgr *processManager, live client.Client) (*archive.Ar
 		return nil, nil
 	}
 	a := archive.New(archive.Config{
-		Store: w.historyStore, Cache: mgr.client, Live: live, Clock: clock.RealClock{}, Dashboards: dashboards.New(w.rays.connect, live, clock.RealClock{}),
+		Store: w.historyStore, Cache: mgr.client, Live: live, Clock: clock.RealClock{}, Dashboards: dashboards.New(w.rays.connect, live, clock.RealClock{}), Random: w.jitter,
 	})
 	return a, mgr.Add(a)
 }

@@ -74,6 +74,7 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 		w.log("entrypoint of %s begins on %s", id, h.cluster)
 		w.watch.entrypoint(id, h)
 		h.Set(id, dashboard.Running, "")
+		h.Write(id, "it has begun")
 		lasts := w.between("lasts "+id, 100*time.Millisecond, 90*time.Second)
 		w.after(lasts, "end "+id, func() {
 			if h.gone() {

@@ -40,6 +40,7 @@ var Invariants = map[string]string{
 	"requestsBounded":    "The number of requests is bounded by the number of changes.",
 	"eventsBounded":      "The number of events is bounded by the number of changes.",
 	"storeDelaysNothing": "A deletion does not wait longer than the limit for the history store.",
+	"storedLogIsKept":    "A record has the log that was stored while the job ran.",
 	"noPanic":            "Nothing panics, and no part of the operator ends by itself.",
 	// Safety and liveness at rest: once faults stop.
 	"ends":          "Every object is at the end that its spec asks for within a bounded time, or says why it cannot be.",

@@ -21,6 +21,8 @@ type ServeDetails struct {
 	TargetCapacity *float64
 	// HTTPOptions, GRPCOptions and ProxyLocation are the JSON that Serve was started with; nil for absent ones.
 	HTTPOptions, GRPCOptions, ProxyLocation json.RawMessage
+	// Answer is all of the answer, by its fields.
+	Answer map[string]json.RawMessage
 }
 
 // ServeApplication is an application of Ray Serve.
@@ -95,7 +97,7 @@ func serveDetails(answer map[string]json.RawMessage) (*ServeDetails, error) {
 	if _, status := answer["apiVersion"]; status {
 		return nil, errors.New("it is an object of Kubernetes")
 	}
-	d := &ServeDetails{Applications: map[string]ServeApplication{}}
+	d := &ServeDetails{Applications: map[string]ServeApplication{}, Answer: answer}
 	if text, given := answer["applications"]; given {
 		if err := d.addApplications(text); err != nil {
 			return nil, err

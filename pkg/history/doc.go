@@ -13,9 +13,11 @@
 //	objects/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/record.json     all else
 //	index/NAMESPACE/TIME_KIND_SIZE_ATTEMPT-STARTED_CREATED-UID_NAME         the summary of the record, as JSON
 //	usage/NAMESPACE/MONTH/UID_QUEUE_OWNER_CPU_GPU_TPU_MEMORY                empty: the key has all that is summed
+//	running/NAMESPACE/KIND/NAME/CREATED-UID/ATTEMPT-STARTED/BYTE            a part of the log of a job that runs, from a byte on
 //
-// Only RayClusters have the last one, for each month in which their Pods ran: a RayJob and a RayService share the Pods with their
-// RayClusters, so that their usage is not added. Sums of a month need only a listing.
+// Only RayClusters have a usage, for each month in which their Pods ran: a RayJob and a RayService share the Pods with their RayClusters, so
+// that their usage is not added. Sums of a month need only a listing. The parts of a log exist until Sweep finds the record, which has their
+// bytes if the dashboard lost the log.
 //
 // CREATED and STARTED are seconds since 1970, and ATTEMPT counts from 1, all with leading zeros, so that the records of a name are
 // listed from the oldest to the newest. TIME is the end of the object in milliseconds, subtracted from a constant, so that the index

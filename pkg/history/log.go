@@ -48,9 +48,9 @@ func (l Limits) copyLog(out io.Writer, in io.Reader) (lost string, err error) {
 	kept, cut, readErr := End(in, int(l.Log-head))
 	if cut > 0 {
 		lost = fmt.Sprintf("the log is larger than %d bytes: %d bytes are missing in it", l.Log, cut)
-		if _, err := fmt.Fprintf(out, "\n[raygate: %d bytes of the log were cut here]\n", cut); err != nil {
-			return "", err
-		}
+	}
+	if err := cutLine(out, cut); err != nil {
+		return "", err
 	}
 	if _, err := out.Write(kept); err != nil {
 		return "", err
@@ -59,6 +59,15 @@ func (l Limits) copyLog(out io.Writer, in io.Reader) (lost string, err error) {
 		return l.brokenOff(out, readErr)
 	}
 	return lost, nil
+}
+
+// cutLine writes a line in place of so many bytes; none if there are none.
+func cutLine(out io.Writer, cut int64) error {
+	if cut <= 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "\n[raygate: %d bytes of the log were cut here]\n", cut)
+	return err
 }
 
 // brokenOff adds a line about an error of the reader.

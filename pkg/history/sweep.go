@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -25,10 +26,10 @@ type Swept struct {
 	Bytes         int64
 }
 
-// Namespaces returns the namespaces that have records or usage.
+// Namespaces returns the namespaces that have records, usage, or logs of jobs that run.
 func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	var list []string
-	for _, prefix := range []string{index, usages} {
+	for _, prefix := range []string{index, usages, running} {
 		for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: prefix, Delimiter: "/"}) {
 			if err != nil {
 				return nil, failed("listing", err)
@@ -42,11 +43,14 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// Sweep deletes the records of a namespace that retention does not keep. The newest record is kept whatever its size. The usage is kept
-// for the last twelve months, and as long as the age allows.
+// Sweep deletes the records of a namespace that retention does not keep, and the logs in a Spool that a record has. The newest record is kept
+// whatever its size. The usage is kept for the last twelve months, and as long as the age allows.
 func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Retention) (swept Swept, err error) {
 	if !plain(namespace) {
 		return swept, ErrInvalidKey
+	}
+	if err := s.sweepSpools(ctx, namespace, now, r); err != nil { // as long as their records exist
+		return swept, err
 	}
 	for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: index + namespace + "/"}) {
 		if err != nil {
@@ -69,6 +73,46 @@ func (s *Store) Sweep(ctx context.Context, namespace string, now time.Time, r Re
 		swept.Deleted++
 	}
 	return swept, s.sweepUsage(ctx, namespace, now, r)
+}
+
+// sweepSpools deletes the logs of attempts that have a record, and those to which nothing was added for the age.
+func (s *Store) sweepSpools(ctx context.Context, namespace string, now time.Time, r Retention) error {
+	var keys []string // of one attempt
+	var last time.Time
+	for o, err := range s.bucket.Objects(ctx, &blob.ListOptions{Prefix: running + namespace + "/"}) {
+		if err != nil {
+			return failed("listing", err)
+		}
+		if len(keys) > 0 && path.Dir(keys[0]) != path.Dir(o.Key) {
+			if err := s.sweepSpool(ctx, keys, r.Age > 0 && now.Sub(last) > r.Age); err != nil {
+				return err
+			}
+			keys, last = nil, time.Time{}
+		}
+		if keys = append(keys, o.Key); o.ModTime.After(last) {
+			last = o.ModTime
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return s.sweepSpool(ctx, keys, r.Age > 0 && now.Sub(last) > r.Age)
+}
+
+// sweepSpool deletes the parts of one log if they are old, or there is a record. The last ones go first, so that the rest has no gap.
+func (s *Store) sweepSpool(ctx context.Context, keys []string, old bool) error {
+	if !old {
+		folder := objects + strings.TrimPrefix(path.Dir(keys[0]), running)
+		if there, err := s.bucket.Exists(ctx, folder+"/"+recordName); err != nil || !there {
+			return failed("looking for a record", err)
+		}
+	}
+	for _, key := range slices.Backward(keys) {
+		if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return failed("deleting", err)
+		}
+	}
+	return nil
 }
 
 // remove deletes a record, the summary last.

@@ -2,8 +2,11 @@ package history
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -46,8 +49,10 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 		written, logs[attempt] = output(attempt)
 		must(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(attempt)), []byte(written), 0o600))
 	}
+	lost := s.beginLost(t, dir)
+	s.call(t, 0, "POST", "/services", service, 201)
 	program := fmt.Sprintf(`sh -c "cd %s; if mkdir begun 2>/dev/null; then cat 1; exit 1; fi; cat 2; touch written; until test -e go; do sleep 0.1; done"`, dir)
-	s.call(t, 0, "POST", "/jobs", fmt.Sprintf(manifest, program), 201)
+	s.call(t, 0, "POST", "/jobs", fmt.Sprintf(manifest, "demo", program, 1), 201)
 	exists := func(name string) func() error {
 		return func() error { _, err := os.Stat(filepath.Join(dir, name)); return err }
 	}
@@ -57,7 +62,7 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	must(t, s.operator.Start())
 	eventually(t, "the end without a cluster", func() error {
 		job, clusters := s.call(t, 0, "GET", "/jobs/demo", "", 200), s.call(t, 0, "GET", "/clusters", "", 200)
-		if !strings.Contains(job, `"jobDeploymentStatus":"Complete"`) || strings.Contains(clusters, `"name":`) {
+		if !strings.Contains(job, `"jobDeploymentStatus":"Complete"`) || strings.Contains(clusters, `"name":"demo-`) {
 			return fmt.Errorf("job %s\nclusters %s", job, clusters)
 		}
 		return nil
@@ -81,6 +86,8 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 		}
 	}
 	read("cluster gone")
+	lost()
+	s.endService(t)
 	s.call(t, 0, "DELETE", "/jobs/demo", "", 200)
 	eventually(t, "the deletion", func() error {
 		for replica := range s.gateways {
@@ -91,7 +98,7 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 		return nil
 	})
 	read("RayJob deleted")
-	table := strings.Fields(s.raygate(t, "history", "rayjobs", "--no-headers"))
+	table := strings.Fields(s.raygate(t, "history", "rayjob/demo", "--no-headers"))
 	if len(table) < 12 || strings.Join(table[:3], " ") != "rayjob/demo 2 SUCCEEDED" || !strings.Contains(strings.Join(table, " "), "rayjob/demo 1 FAILED") {
 		t.Errorf("raygate history: %q", table)
 	}
@@ -106,14 +113,120 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	}
 }
 
-// manifest is a RayJob with its program.
+// part is the size of the parts in which the log of a job that runs is stored.
+const part = 256 << 10
+
+// beginLost begins a RayJob that never ends. The function that it returns deletes the cluster once the operator has stored some of the log, which is
+// then there.
+func (s *stage) beginLost(t *testing.T, dir string) (lose func()) {
+	t.Helper()
+	written, log := output(2)
+	must(t, os.WriteFile(filepath.Join(dir, "lost"), []byte(written), 0o600))
+	s.call(t, 0, "POST", "/jobs", fmt.Sprintf(manifest, "lost", fmt.Sprintf(`sh -c "cat %s/lost; sleep 1000"`, dir), 0), 201)
+	return func() {
+		least := int64(len(log) / part * part)
+		eventually(t, "parts of the log", func() error {
+			if n := s.bytesBelow(t, "running/default/RayJob/lost"); n < least {
+				return fmt.Errorf("%d bytes of %d", n, least)
+			}
+			return nil
+		})
+		s.call(t, 0, "DELETE", "/clusters/"+s.clusterOf(t, "lost"), "", 200)
+		eventually(t, "the end of the RayJob without a cluster", func() error {
+			if job := s.call(t, 0, "GET", "/jobs/lost", "", 200); !strings.Contains(job, `"jobDeploymentStatus":"Failed"`) {
+				return errors.New(job)
+			}
+			return nil
+		})
+		var got string
+		eventually(t, "its record", func() error {
+			if got = s.raygate(t, "history", "rayjob/lost", "--no-headers"); got == "" {
+				return errors.New("there is none")
+			}
+			return nil
+		})
+		for replica := range s.gateways {
+			got, mark, _ := strings.Cut(s.call(t, replica, "GET", "/jobs/lost/logs", "", 200), "\n[raygate: the rest of the log is missing: ")
+			if !strings.HasPrefix(log, got) || int64(len(got)) < least || mark == "" {
+				t.Errorf("replica %d: %d bytes, want %d, and %q", replica, len(got), least, mark)
+			}
+		}
+	}
+}
+
+// bytesBelow is the size of the objects in a folder of the store.
+func (s *stage) bytesBelow(t *testing.T, folder string) (n int64) {
+	t.Helper()
+	_ = filepath.WalkDir(filepath.Join(s.store, folder), func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			if info, err := e.Info(); err == nil {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+// clusterOf is the name of the cluster of a RayJob.
+func (s *stage) clusterOf(t *testing.T, job string) string {
+	t.Helper()
+	var list struct {
+		Items []struct{ Metadata struct{ Name string } }
+	}
+	must(t, json.Unmarshal([]byte(s.call(t, 0, "GET", "/clusters", "", 200)), &list))
+	for _, c := range list.Items {
+		if strings.HasPrefix(c.Metadata.Name, job+"-") {
+			return c.Metadata.Name
+		}
+	}
+	t.Fatalf("%s has no cluster: %v", job, list)
+	return ""
+}
+
+// endService deletes the RayService, whose record then says what Serve had.
+func (s *stage) endService(t *testing.T) {
+	t.Helper()
+	eventually(t, "the application", func() error {
+		if got := s.call(t, 0, "GET", "/services/serve", "", 200); !strings.Contains(got, `"status":"RUNNING"`) {
+			return errors.New(got)
+		}
+		return nil
+	})
+	s.call(t, 0, "DELETE", "/services/serve", "", 200)
+	eventually(t, "the record of the RayService", func() error {
+		if got := s.raygate(t, "history", "rayservices", "--no-headers"); got == "" {
+			return errors.New("there is none")
+		}
+		return nil
+	})
+	if got := s.call(t, 1, "GET", "/history/RayService/serve/dashboard/api/serve/applications/", "", 200); !strings.Contains(got, `"app"`) || !strings.Contains(got, "RUNNING") {
+		t.Errorf("the applications of the RayService were %s", got)
+	}
+}
+
+// service is a RayService with one application.
+const service = `apiVersion: ray.io/v1
+kind: RayService
+metadata: {name: serve, namespace: default}
+spec:
+  serveConfigV2: |
+    applications: [{name: app, import_path: m:app}]
+  rayClusterConfig:
+    rayVersion: 2.52.0
+    headGroupSpec:
+      rayStartParams: {}
+      template: {spec: {containers: [{name: ray-head, image: 'rayproject/ray:2.52.0'}]}}
+`
+
+// manifest is a RayJob with its name, program and retries.
 const manifest = `apiVersion: ray.io/v1
 kind: RayJob
-metadata: {name: demo, namespace: default}
+metadata: {name: %s, namespace: default}
 spec:
   submissionMode: HTTPMode
   entrypoint: '%s'
-  backoffLimit: 1
+  backoffLimit: %d
   shutdownAfterJobFinishes: true
   ttlSecondsAfterFinished: 0
   rayClusterSpec:
@@ -128,17 +241,19 @@ type stage struct {
 	operator *programs.Program
 	gateways []string // REST
 	grpc     string
+	store    string // the folder
 }
 
 func start(t *testing.T) *stage {
 	t.Helper()
 	env := controlplane.Start(t, controlplane.Options{Own: true})
 	logs := t.TempDir()
-	store := "--history-store=file://" + t.TempDir()
+	folder := t.TempDir()
+	store := "--history-store=file://" + folder
 	ports, err := programs.FreePorts(8)
 	must(t, err)
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
-	s := &stage{grpc: at(2), operator: &programs.Program{
+	s := &stage{grpc: at(2), store: folder, operator: &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
 		Args: []string{
 			"--kubeconfig", env.Kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false",

@@ -23,15 +23,19 @@ const (
 	manyRows, someRows = "&limit=10000", "&limit=200"
 )
 
-// listOf begins the targets of lists with a limit, which is not a part of the target in the record.
-const listOf = "?detail=1"
+const (
+	// listOf begins the targets of lists with a limit, which is not a part of the target in the record.
+	listOf = "?detail=1"
+	// serveTarget is the target of the applications of Serve with their deployments and replicas.
+	serveTarget = "api/serve/applications/"
+)
 
 // targets are the requests of Ray's pages whose answers are kept, the most important ones first: the later ones are lost to a slow
 // dashboard, or to a limit. The gateway derives other answers from them. driver is Ray's id of the driver; empty for none.
 func targets(driver string) []string {
 	list := []string{
 		"api/jobs/", "nodes?view=summary", "api/v0/tasks" + listOf, "logical/actors", "api/cluster_status?format=1", "api/v0/tasks/summarize",
-		"api/v0/actors/summarize", "api/v0/placement_groups" + listOf, "api/serve/applications/", "api/v0/cluster_metadata", "timezone",
+		"api/v0/actors/summarize", "api/v0/placement_groups" + listOf, serveTarget, "api/v0/cluster_metadata", "timezone",
 	}
 	if driver != "" {
 		summary := "api/v0/tasks/summarize?filter_keys=job_id&filter_predicates=%3D&filter_values=" + url.QueryEscape(driver)

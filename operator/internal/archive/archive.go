@@ -23,6 +23,8 @@ type Store interface {
 	Has(ctx context.Context, k history.Key) (bool, error)
 	// Put writes a record and its log, and reports whether it was new.
 	Put(ctx context.Context, r *history.Record, log io.Reader) (bool, error)
+	// Spool opens the log of an attempt that runs.
+	Spool(ctx context.Context, k history.Key) (*history.Spool, error)
 }
 
 // Config configures an Archive. All fields from Timeout on are optional.
@@ -38,15 +40,22 @@ type Config struct {
 	NodeLogs int64
 	// InFlight is the maximum number of records that are written at once. It limits the memory. 0 means 8.
 	InFlight int
+	// FollowAfter is how long a job runs until its log is stored while it is written. 0 means 30 seconds.
+	FollowAfter time.Duration
+	// Random returns a number in [0,1) by which pauses vary. Nil means a random one.
+	Random func() float64
 }
 
 // Archive writes records in the background. It is safe for concurrent use. A nil Archive stores nothing.
 type Archive struct {
-	config Config
-	poller *poll.Poller[run, struct{}]
-	events *eventLists
-	meter  *meter
-	failed objectmap.Map[string, failures] // by run
+	config   Config
+	poller   *poll.Poller[run, struct{}]
+	events   *eventLists
+	meter    *meter
+	failed   objectmap.Map[string, failures]    // by run
+	logs     objectmap.Map[string, *runningLog] // by run
+	follower follower
+	serve    objectmap.Map[string, serveAnswer] // by cluster, of a RayService
 }
 
 // failures are failed attempts in a row, and why the last one failed.
@@ -69,14 +78,20 @@ func New(c Config) *Archive {
 	if c.InFlight <= 0 {
 		c.InFlight = 8
 	}
+	if c.FollowAfter <= 0 {
+		c.FollowAfter = followAfter
+	}
 	return &Archive{
 		config: c, events: newEventLists(c.Live, c.Clock), meter: newMeter(c.Cache, c.Clock),
-		poller: poll.New[run, struct{}](poll.Options{Clock: c.Clock, MaxInFlight: c.InFlight}),
+		poller:   poll.New[run, struct{}](poll.Options{Clock: c.Clock, MaxInFlight: c.InFlight}),
+		follower: newFollower(c.Clock, c.Random),
 	}
 }
 
 // Start waits for the end of the context, ends all work and waits for it.
-func (a *Archive) Start(ctx context.Context) error { return a.poller.Start(ctx) }
+func (a *Archive) Start(ctx context.Context) error {
+	return errors.Join(a.follower.poller.Start(ctx), a.poller.Start(ctx))
+}
 
 // Outcome is the state of a record.
 type Outcome struct {
@@ -140,6 +155,7 @@ func (a *Archive) Keep(s Subject, wake func()) {
 		err := a.put(ctx, s)
 		if lacks := (&incomplete{}); err == nil || errors.As(err, &lacks) {
 			a.failed.Set(id.object, id.run, failures{})
+			a.logs.Delete(id.object, id.run)
 		} else {
 			a.failed.Set(id.object, id.run, failures{failed.count + 1, err.Error()})
 		}
@@ -156,6 +172,10 @@ func (a *Archive) Forget(object types.UID) {
 		a.poller.Forget(run{object, r}, command)
 	}
 	a.failed.Forget(object)
+	for r := range a.logs.All(object) {
+		a.follower.poller.Unobserve(run{object, r}, command)
+	}
+	a.logs.Forget(object)
 }
 
 // put gathers and writes the record.
@@ -163,11 +183,15 @@ func (a *Archive) put(ctx context.Context, s Subject) error {
 	if there, err := a.config.Store.Has(ctx, s.Key); err != nil || there {
 		return err
 	}
+	stored, err := a.unfollow(ctx, s.Key)
+	if err != nil {
+		return err
+	}
 	r, err := a.gather(ctx, s)
 	if err != nil {
 		return err
 	}
-	log := a.log(ctx, s, r)
+	log := a.log(ctx, s, r, stored)
 	if log != nil {
 		defer func() { _ = log.Close() }()
 		_, err = a.config.Store.Put(ctx, r, log)

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -200,6 +201,13 @@ func (f *failing) Has(ctx context.Context, k history.Key) (bool, error) {
 	return f.Store.Has(ctx, k)
 }
 
+func (f *failing) Spool(ctx context.Context, k history.Key) (*history.Spool, error) {
+	if f.left.Add(-1) >= 0 {
+		return nil, errors.New("403 Forbidden")
+	}
+	return f.Store.Spool(ctx, k)
+}
+
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	var f *failing
@@ -261,15 +269,25 @@ func TestDeletedObjects(t *testing.T) {
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "team-a", Name: name, UID: types.UID(name), CreationTimestamp: begin, DeletionTimestamp: &begin}
 	}
+	owned := meta("demo-bbbbb")
+	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "RayService", Name: "serve", UID: "serve", Controller: new(true)}}
+	active := rayv1.RayServiceStatuses{ActiveServiceStatus: rayv1.RayServiceStatus{RayClusterName: owned.Name}}
+	const applications = `{"app":{"status":"RUNNING","deployments":{"d":{"replicas":[{"state":"RUNNING"}]}}}}`
+	s.Serve("serve", "old", map[string]json.RawMessage{"applications": json.RawMessage(`{}`)})
+	s.Serve("serve", owned.Name, map[string]json.RawMessage{"applications": json.RawMessage(`{}`)})
+	s.Serve("serve", owned.Name, map[string]json.RawMessage{"applications": json.RawMessage(applications)})
+	s.Serve("large", "", map[string]json.RawMessage{"applications": make(json.RawMessage, 2<<20)})
 	for _, o := range []client.Object{
-		&rayv1.RayCluster{ObjectMeta: meta("demo-bbbbb"), Status: rayv1.RayClusterStatus{State: rayv1.ClusterStateReady}},
-		&rayv1.RayService{ObjectMeta: meta("serve")},
+		&rayv1.RayCluster{ObjectMeta: owned, Status: rayv1.RayClusterStatus{State: rayv1.ClusterStateReady}},
+		&rayv1.RayService{ObjectMeta: meta("serve"), Status: active},
+		&rayv1.RayService{ObjectMeta: meta("large")},
 		&rayv1.RayCluster{ObjectMeta: meta("of-another"), Spec: rayv1.RayClusterSpec{ManagedBy: &elsewhere}},
 	} {
 		s.Deleted().Delete(t.Context(), event.DeleteEvent{Object: o}, nil)
 	}
 	var got []string
-	for deadline := time.Now().Add(20 * time.Second); len(got) < 2 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	keys := map[string]history.Key{}
+	for deadline := time.Now().Add(20 * time.Second); len(got) < 3 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		page, err := s.store.List(t.Context(), history.Query{Namespace: "team-a"}, history.Cursor{}, 10)
 		if err != nil {
 			t.Fatal(err)
@@ -277,9 +295,19 @@ func TestDeletedObjects(t *testing.T) {
 		got = nil
 		for _, item := range page.Items {
 			got = append(got, item.Kind+" "+item.Name+" "+item.Result)
+			keys[item.Name] = item.Key
 		}
 	}
-	if diff := cmp.Diff([]string{"RayCluster demo-bbbbb ready", "RayService serve unknown"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"RayCluster demo-bbbbb ready", "RayService large unknown", "RayService serve unknown"}, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]history.Answer{
+		owned.Name: {Body: json.RawMessage(`{"applications":` + applications + `}`)}, "serve": {Body: json.RawMessage(`{"applications":` + applications + `}`)},
+		"large": {Missing: "it has more than 1048576 bytes"},
+	} {
+		found, err := s.store.Answers(t.Context(), keys[name])
+		if diff := cmp.Diff(history.Answers{"api/serve/applications/": want}, found); err != nil || diff != "" {
+			t.Errorf("%s: %v, answers (-want +got):\n%s", name, err, diff)
+		}
 	}
 }

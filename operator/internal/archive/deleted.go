@@ -21,10 +21,11 @@ const tries = 5
 
 // Deleted returns a handler that records RayClusters and RayServices once they are deleted. It enqueues nothing.
 func (a *Archive) Deleted() handler.EventHandler {
-	return handler.Funcs{DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ ownerref.Queue) {
+	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ ownerref.Queue) {
 		usage := a.meter.take(e.Object.GetUID())
+		details := a.takeServe(ctx, e.Object)
 		if s, ok := deletedSubject(e.Object, a.config.Clock.Now()); ok {
-			s.Usage = usage
+			s.Usage, s.Serve = usage, details
 			a.keepDeleted(s, tries)
 		}
 	}}

@@ -32,6 +32,8 @@ type Subject struct {
 	Site *dashboards.Site
 	// HadJob means that Ray had the job, so that a missing log is a loss.
 	HadJob bool
+	// Serve are the last details of Serve; nil for none.
+	Serve serveAnswer
 }
 
 const (
@@ -102,6 +104,9 @@ func (a *Archive) gather(ctx context.Context, s Subject) (*history.Record, error
 		if metav1.IsControlledBy(s.RayCluster, s.Object) { // not that of a clusterSelector, which others use, too
 			r.Usage = a.meter.of(s.RayCluster.UID, s.Ended)
 		}
+	}
+	if err := addServe(r, s.Serve); err != nil {
+		return nil, err
 	}
 	for _, name := range s.Clusters {
 		if err := a.pods(ctx, r, name, uids); err != nil {

@@ -70,13 +70,17 @@ func (d *Dashboard) ServeDetails(ctx context.Context) (*dashboard.ServeDetails, 
 	if details.Applications == nil {
 		details.Applications = map[string]dashboard.ServeApplication{}
 	}
+	states := map[string]map[string]string{}
 	for name, a := range d.serve.applications {
+		states[name] = map[string]string{"status": a.Status, "message": a.Message}
 		if a.Status == Deploying && !d.serve.held {
 			a.Status = Serving
 			d.serve.applications[name] = a
 		}
 	}
-	return details, nil
+	text, err := json.Marshal(states)
+	details.Answer = map[string]json.RawMessage{"applications": text}
+	return details, err
 }
 
 // DeployServe implements dashboard.Client. A call whose answer is lost or hangs still takes effect.

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -22,6 +23,7 @@ func (r *Reconciler) observeHistory(_ context.Context, s *scope) (reconcile.Outc
 	}
 	if !jobplan.Over(s.job) {
 		r.over.since(s, "history", "")
+		r.followLog(s)
 		return reconcile.Outcome{}, nil
 	}
 	k := archive.KeyOfJob(s.job)
@@ -41,6 +43,15 @@ func (r *Reconciler) observeHistory(_ context.Context, s *scope) (reconcile.Outc
 		r.lost(s, "the attempt could not be recorded in time: the history store does not answer")
 	}
 	return reconcile.Outcome{}, nil
+}
+
+// followLog begins to store the log of a job that has run for some time.
+func (r *Reconciler) followLog(s *scope) {
+	at, ok := r.siteOfJob(s)
+	if !ok || s.in.Ray.Status != rayv1.JobStatusRunning {
+		return
+	}
+	s.after(r.config.Archive.Follow(archive.KeyOfJob(s.job), s.job.Status.JobId, at, s.in.Ray.Since))
 }
 
 // lost reports a loss once. It does not concern the status of the RayJob.

@@ -73,7 +73,7 @@ func (s *scope) used() []string {
 
 // subject identifies a cluster of the service to the tracker.
 func (s *scope) subject(rc *rayv1.RayCluster) subject {
-	return subject{client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID}
+	return subject{client.ObjectKeyFromObject(s.service), s.service.UID, rc.UID, rc.Name}
 }
 
 // suspending reports whether a suspension is deleting the children.

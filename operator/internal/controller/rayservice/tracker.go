@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/raygate/raygate/operator/internal/archive"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/objectmap"
 	"github.com/raygate/raygate/operator/internal/poll"
@@ -64,6 +65,7 @@ type tracker struct {
 	probes     *poll.Poller[probed, bool]
 	clock      clock.PassiveClock
 	pace       PollIntervals
+	archive    *archive.Archive // gets the answers about Serve; nil for none
 	wake       func(types.NamespacedName)
 	clusters   objectmap.Map[types.UID, tracked] // key: service and cluster
 }
@@ -98,7 +100,7 @@ type deployment struct {
 
 func newTracker(c Config, wake func(types.NamespacedName)) *tracker {
 	return &tracker{
-		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.PollIntervals, wake: wake,
+		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.PollIntervals, archive: c.Archive, wake: wake,
 		serves: poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxReadPause}),
 		probes: poll.New[probed, bool](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxProbePause}),
 	}
@@ -135,6 +137,7 @@ func (t *tracker) serving(service, cluster types.UID, is bool) (since time.Time)
 type subject struct {
 	name             types.NamespacedName // of the service
 	service, cluster types.UID
+	clusterName      string
 }
 
 // watch starts to poll Serve on a cluster. It reports whether the answer has changed since the decision.
@@ -146,6 +149,10 @@ func (t *tracker) watch(o subject, site dashboards.Site, every time.Duration, de
 				d, err = c.ServeDetails(ctx)
 				return err
 			})
+			if err == nil {
+				t.archive.Serve(o.service, o.clusterName, d.Answer)
+				d.Answer = nil // it changes all the time
+			}
 			return d, err
 		},
 	}, poll.Observer[*dashboard.ServeDetails]{Changed: serveChanged, Wake: func() { t.wake(o.name) }})
