@@ -20,6 +20,9 @@ const (
 	faultUnreach   = "networks are cut"        // between the operator and Ray; submitters are not affected
 	faultAbsent    = "no operator"
 	faultGateway   = "the Gateway API is not installed"
+
+	faultPrometheus = "Prometheus is away"
+	faultCallers    = "there are no requests" // to the applications
 )
 
 // fault is a fault while it lasts.

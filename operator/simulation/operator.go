@@ -131,7 +131,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 			Archive: past,
 		}).SetupWithManager(ctx, mgr, options),
 		rayservicecontroller.New(rayservicecontroller.Config{
-			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe,
+			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Connect: w.rays.connect, Probe: w.rays.probe, Metrics: w.prometheus.read,
 			APIs: apis, Archive: past, Version: w.version, Gates: serveplan.Gates{IncrementalUpgrade: true}, Suffix: suffix, Jitter: w.jitter,
 		}).SetupWithManager(ctx, mgr, options),
 		raycronjobcontroller.New(raycronjobcontroller.Config{

@@ -58,6 +58,7 @@ func run(seed uint64, s *scenario, o Options) Result {
 	w.store = apiserver.NewStore(scheme(), time.Now)
 	w.rays = &rays{world: w, heads: map[types.UID]*ray{}, lost: map[string]time.Time{}}
 	w.historyStore = newHistoryStore(w)
+	w.prometheus = &prometheus{world: w, fail: map[string]bool{}}
 	w.watch = newWatchdog(w)
 	w.watch.lastWrite = time.Now()
 	for _, watcher := range []func(apiserver.Change){

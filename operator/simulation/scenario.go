@@ -78,6 +78,9 @@ func newScenario(seed uint64) *scenario {
 	if s.topic == "cluster" && r.IntN(2) == 0 {
 		s.upgrades(r)
 	}
+	if s.topic == "service" && r.IntN(3) == 0 {
+		s.analyses(r)
+	}
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
 }

@@ -30,10 +30,10 @@ var Invariants = map[string]string{
 	"isConfigured":       "A head that is in use and ready has the applications of its service soon after it has started.",
 	"givesUp":            "A RayJob whose dashboard takes no job for longer than the limit of an outage ends.",
 	"warningHasCause":    "A warning about a child has a cause: a fault, or an object of somebody else.",
-	"pauseHolds":         "An upgrade that is paused, or a canary that is not confirmed, moves no traffic to the new cluster, and the new cluster is neither promoted nor deleted.",
+	"pauseHolds":         "An upgrade that is paused, or a canary that is neither confirmed nor analysed well, moves no traffic to the new cluster, and the new cluster is neither promoted nor deleted.",
 	"podsStayPaused":     "A rolling upgrade that is paused replaces no worker that is ready.",
 	"withinLimits":       "Never more replicas are unavailable than a rolling upgrade allows.",
-	"abortHolds":         "A cluster that its user has given up is not promoted while the one before it exists.",
+	"abortHolds":         "A cluster that is given up gets no more traffic and is not promoted while the one before it serves.",
 	"neverIdleInUse":     "A cluster is not suspended as idle while something has been running on it, nor while it is kept, nor before the time of its schedule.",
 	"resumedBySchedule":  "The operator resumes only clusters that it has suspended, and only by their schedule.",
 	"foreignUntouched":   "No object of somebody else is changed or deleted.",
@@ -190,7 +190,7 @@ func (w *world) excused() bool {
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.faults, func(f fault) bool {
 		switch f.kind {
-		case "a name is awaited", faultWatch, faultNodes, faultAbsent, "a user hesitates":
+		case "a name is awaited", faultWatch, faultNodes, faultAbsent, faultPrometheus, faultCallers, "a user hesitates":
 			return false
 		}
 		return time.Since(f.until) < memory

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -39,7 +40,7 @@ func stepwise(rs *rayv1.RayService) bool {
 }
 
 // controlKeys are the annotations by which users control upgrades.
-var controlKeys = []string{rayv1.AnnotationUpgradePaused, rayv1.AnnotationCanaryWeight, rayv1.AnnotationCanaryConfirmed, rayv1.AnnotationUpgradeAbort}
+var controlKeys = []string{rayv1.AnnotationUpgradePaused, rayv1.AnnotationCanaryWeight, rayv1.AnnotationCanaryAnalysis, rayv1.AnnotationCanaryConfirmed, rayv1.AnnotationUpgradeAbort}
 
 // noteControls notes since when annotations have their values. The caller holds the lock.
 func (d *watchdog) noteControls(c apiserver.Change) {
@@ -145,12 +146,18 @@ func (d *watchdog) checkServing(before *rayv1.RayService, g progress) {
 	if g.promoted && before.Annotations[rayv1.AnnotationUpgradeAbort] == g.pending && d.seen(rayv1.AnnotationUpgradeAbort) {
 		d.violateLocked("abortHolds", "%s replaces %s, although its user has given it up", g.pending, g.active)
 	}
+	if c := meta.FindStatusCondition(before.Status.Conditions, rayv1.RayServiceUpgradeAborted); c != nil && c.ObservedGeneration == before.Generation && (g.promoted || g.is > g.was) {
+		d.violateLocked("abortHolds", "%s is given up: %+v", g.pending, g)
+	}
 }
 
 // canary returns the most traffic that a pending cluster may get in percent. The caller holds the lock.
 func (d *watchdog) canary(rs *rayv1.RayService) int32 {
 	most, limited := rayv1.CanaryWeightOf(rs.Annotations)
 	if !limited || !stepwise(rs) || !d.seen(rayv1.AnnotationCanaryWeight) || rs.Annotations[rayv1.AnnotationCanaryConfirmed] == rs.Status.PendingServiceStatus.RayClusterName {
+		return 100
+	}
+	if a, set := rayv1.CanaryAnalysisOf(rs.Annotations); a != nil && d.world.prometheus.approves(rs.Status.PendingServiceStatus.RayClusterName) || !set && !d.seen(rayv1.AnnotationCanaryAnalysis) {
 		return 100
 	}
 	return most

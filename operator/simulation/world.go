@@ -28,6 +28,7 @@ type world struct {
 	rays    *rays
 	// historyStore is that of the history of ended objects.
 	historyStore *historyStore
+	prometheus   *prometheus
 	watch        *watchdog
 	// confirms means that the user confirms canaries from now on.
 	confirms bool

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,9 +123,12 @@ func run(m *testing.M) (int, error) {
 		defer stop()
 		identities[program] = watched
 	}
+	metrics := httptest.NewServer(http.HandlerFunc(prometheus))
+	defer metrics.Close()
 	product.operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "operator.log"), Ready: "http://" + at(1) + "/readyz",
-		Args: []string{"--kubeconfig", identities["operator"], "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + operatorGates, "--use-kubernetes-proxy"},
+		Args: []string{"--kubeconfig", identities["operator"], "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false", "--feature-gates=" + operatorGates, "--use-kubernetes-proxy",
+			"--prometheus-url=" + metrics.URL},
 	}
 	product.gateway = &programs.Program{
 		Path: programs.Binary("raygate-apiserver"), Log: filepath.Join(logs, "gateway.log"), Ready: product.rest + "/readyz",

@@ -16,7 +16,7 @@ type reason struct {
 var reasons = []reason{
 	{"operator", "list", []string{
 		"persistentvolumeclaims", "pods", "serviceaccounts", "services", "secrets", "batch/jobs", "discovery.k8s.io/endpointslices", "gateway.networking.k8s.io/gateways",
-		"gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs",
+		"gateway.networking.k8s.io/grpcroutes", "gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs",
 		"ray.io/rayservices", "rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
 		"resource.k8s.io/deviceclasses", "resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates",
 	}, "caches, where the API server has no streaming lists"},

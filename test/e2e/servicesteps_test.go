@@ -41,7 +41,7 @@ func installGatewayAPI(t *testing.T) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, plural := range []string{"gateways", "httproutes"} {
+	for _, plural := range []string{"gateways", "httproutes", "grpcroutes"} {
 		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "standard", "gateway.networking.k8s.io_"+plural+".yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -93,6 +93,15 @@ func (d *dataPlane) look(ctx context.Context, c client.Client, key client.Object
 	if c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name + "-gateway"}, gateway) == nil &&
 		set(&gateway.Status.Conditions, gateway.Generation, string(gatewayv1.GatewayConditionAccepted), string(gatewayv1.GatewayConditionProgrammed)) {
 		_ = c.Status().Update(ctx, gateway)
+	}
+	grpc := &gatewayv1.GRPCRoute{}
+	if c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name + "-grpcroute"}, grpc) == nil {
+		if len(grpc.Status.Parents) == 0 {
+			grpc.Status.Parents = []gatewayv1.RouteParentStatus{{ParentRef: grpc.Spec.ParentRefs[0], ControllerName: "example.com/fake"}}
+		}
+		if set(&grpc.Status.Parents[0].Conditions, grpc.Generation, string(gatewayv1.RouteConditionAccepted), string(gatewayv1.RouteConditionResolvedRefs)) {
+			_ = c.Status().Update(ctx, grpc)
+		}
 	}
 	route := &gatewayv1.HTTPRoute{}
 	if c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name + "-httproute"}, route) != nil {

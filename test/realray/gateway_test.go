@@ -91,6 +91,7 @@ func TestServiceInSteps(t *testing.T) {
 			t.Errorf("a request by %s failed: %s", what, failure)
 		}
 	}
+	w.run("a canary that fails", func(w *world) { w.canaryFails(svc, "http://"+nodeAddress+"/") })
 }
 
 // steps are the shares of the traffic that the newer of two clusters had, in percent, and what was answered in the middle.

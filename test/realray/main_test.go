@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -208,11 +210,12 @@ func startRaygate() (stop func(), err error) {
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	product.rest, product.grpc = "http://"+at(3), at(2)
 	logs := filepath.Join(product.dir, "logs")
+	metrics := httptest.NewServer(http.HandlerFunc(prometheus))
 	product.operator = &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(logs, "test-operator.log"), Ready: "http://" + at(1) + "/readyz",
 		Args: []string{
 			"--kubeconfig", product.kubeconfig, "--metrics-bind-address=" + at(0), "--health-probe-bind-address=" + at(1), "--leader-elect=false",
-			"--use-kubernetes-proxy", "--feature-gates=" + gates + ",RayCronJob=true",
+			"--use-kubernetes-proxy", "--feature-gates=" + gates + ",RayCronJob=true", "--watch-label-selector=!" + labelDirect, "--prometheus-url=" + metrics.URL,
 			historyStore(), "--history-node-logs=8Mi",
 		},
 	}
@@ -223,6 +226,6 @@ func startRaygate() (stop func(), err error) {
 			"--metrics-address=" + at(4), "--use-kubernetes-proxy", "--feature-gates=" + gates,
 		},
 	}
-	stop = func() { product.gateway.Stop(); product.operator.Stop() }
+	stop = func() { product.gateway.Stop(); product.operator.Stop(); metrics.Close() }
 	return stop, errors.Join(product.operator.Start(), product.gateway.Start())
 }

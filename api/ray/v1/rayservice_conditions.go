@@ -20,6 +20,9 @@ const (
 	// RayServiceUpgradePaused is True while an upgrade waits for its user, and False while the same upgrade continues afterwards. KubeRay does
 	// not have it.
 	RayServiceUpgradePaused = "UpgradePaused"
+	// RayServiceCanaryAnalysis is the result of AnnotationCanaryAnalysis for the pending cluster: True if it has passed, False if it has failed, and
+	// Unknown until then. KubeRay does not have it.
+	RayServiceCanaryAnalysis = "CanaryAnalysis"
 	// RayServiceUpgradeAborted is True from the abort of an upgrade until the spec changes. KubeRay does not have it.
 	RayServiceUpgradeAborted = "UpgradeAborted"
 )
@@ -78,8 +81,16 @@ const (
 	ReasonPausedByAnnotation = "PausedByAnnotation"
 	// ReasonCanaryNotConfirmed means that the upgrade has reached AnnotationCanaryWeight.
 	ReasonCanaryNotConfirmed = "CanaryNotConfirmed"
+	// ReasonAnalysisRunning means that the bounds of AnnotationCanaryAnalysis have held so far.
+	ReasonAnalysisRunning = "AnalysisRunning"
+	// ReasonAnalysisWithoutResult means that Prometheus has no values for the analysis.
+	ReasonAnalysisWithoutResult = "AnalysisWithoutResult"
+	// ReasonAnalysisPassed means that the new cluster has kept all bounds for the time of the analysis.
+	ReasonAnalysisPassed = "AnalysisPassed"
+	// ReasonAnalysisFailed means that the new cluster has broken a bound.
+	ReasonAnalysisFailed = "AnalysisFailed"
 	// ReasonUpgradeResumed means that an upgrade continues after a pause.
 	ReasonUpgradeResumed = "UpgradeResumed"
-	// ReasonUpgradeAborted means that AnnotationUpgradeAbort names the pending cluster.
+	// ReasonUpgradeAborted means that AnnotationUpgradeAbort names the pending cluster, or that this cluster has failed.
 	ReasonUpgradeAborted = "UpgradeAborted"
 )

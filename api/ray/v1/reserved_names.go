@@ -54,6 +54,8 @@ const (
 	PortMetrics = "metrics"
 	// PortServe is Ray Serve.
 	PortServe = "serve"
+	// PortServeGRPC is the gRPC proxy of Ray Serve.
+	PortServeGRPC = "serve-grpc"
 )
 
 // Numbers of these ports unless the user says otherwise.

@@ -12,7 +12,7 @@ import (
 var eventReason = regexp.MustCompile(`"((?:Created|Updated|Deleted|FailedTo|Invalid|MTLS|Redis|ForceDeleted|NetworkPolicyName|Autoscaler|Adopted|AuthSecret|AuthToken|Uneven|History|RayServiceInitializing|Rollback)[A-Z][A-Za-z]*)"`)
 
 // manyKinds are reasons that are put together from an operation and a kind. The tables have one row for all or some of them.
-var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy|PVC|RayCluster|RayJobSubmitter|Gateway|HTTPRoute)$`)
+var manyKinds = regexp.MustCompile(`^(Created|Updated|Deleted|FailedToCreate|FailedToUpdate|FailedToDelete)(Service|Ingress|Route|ServiceAccount|Role|RoleBinding|Secret|NetworkPolicy|PVC|RayCluster|RayJobSubmitter|Gateway|HTTPRoute|GRPCRoute)$`)
 
 // eventPages are the documents with a table of events, and the folders below operator/internal whose events they list.
 var eventPages = map[string][]string{

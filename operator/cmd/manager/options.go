@@ -118,12 +118,6 @@ type RayJobOptions struct {
 	SubmitterFinishedTimeout time.Duration
 }
 
-// RayServiceOptions are the settings of RayService.
-type RayServiceOptions struct {
-	// ZeroDowntime upgrades with a second cluster if the strategy is unset.
-	ZeroDowntime bool
-}
-
 // NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
@@ -186,6 +180,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	_ = fs.MarkDeprecated("forced-cluster-upgrade", "it has no effect; see upgradeStrategy of RayCluster")
 	o.Webhook.addFlags(fs, &o.Webhooks)
 	o.Devices.addFlags(fs)
+	o.RayService.addFlags(fs)
 	o.Shard.addFlags(fs)
 	o.History.addFlags(fs)
 	o.Logs.addFlags(fs)
@@ -251,7 +246,7 @@ func (o *Options) completeFromEnvironment(env *environment) {
 	if o.RayJob.StatusCheckTimeout <= 0 { // as in KubeRay
 		o.RayJob.StatusCheckTimeout = 300 * time.Second
 	}
-	o.RayService = RayServiceOptions{ZeroDowntime: env.flag("ENABLE_ZERO_DOWNTIME", true)}
+	o.RayService.ZeroDowntime = env.flag("ENABLE_ZERO_DOWNTIME", true)
 }
 
 func (o *Options) completeConfig() error {
@@ -288,6 +283,7 @@ func (o *Options) Validate() error {
 			refuse(flag, "is %q, but must be host:port, :port or 0: %w", addresses[flag], err)
 		}
 	}
+	o.RayService.validate(refuse)
 	o.validateNamespaces(refuse)
 	o.Shard.validate(refuse)
 	o.History.validate(refuse)

@@ -68,6 +68,7 @@ func TestOptions(t *testing.T) {
 		"a limit of no requests":            {args: []string{"--qps=0"}, wantErr: []string{"--kube-api-qps", "negative"}},
 		"an address without port":           {args: []string{"--health-probe-bind-address=localhost"}, wantErr: []string{"--health-probe-bind-address", `"localhost"`, "host:port"}},
 		"a namespace for the Lease":         {args: []string{"--leader-election-namespace=A_B"}, wantErr: []string{"--leader-election-namespace", `"A_B"`}},
+		"a Prometheus without a scheme":     {args: []string{"--prometheus-url=prometheus:9090"}, wantErr: []string{"--prometheus-url", `"prometheus:9090"`, "http or https"}},
 		"an unknown gate":                   {args: []string{"--feature-gates=Nope=true,RayCronJob=true"}, wantErr: []string{"Nope", "known are", "RayMultiHostIndexing"}},
 		"a gate that has no choice":         {args: []string{"--feature-gates=RayClusterStatusConditions=false"}, wantErr: []string{"RayClusterStatusConditions", "false", "leave it out"}},
 		"a kubeconfig that is not there":    {args: []string{"--kubeconfig=/nowhere/kubeconfig"}, wantErr: []string{"--kubeconfig", "/nowhere/kubeconfig"}},

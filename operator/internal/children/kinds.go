@@ -19,5 +19,6 @@ var kinds = map[string]rules{
 	"RoleBinding":           {once: [][]string{{"roleRef"}}, exact: [][]string{{"subjects"}}},
 	"Ingress":               {exact: [][]string{{"spec", "rules"}, {"spec", "tls"}}},
 	"HTTPRoute":             {exact: [][]string{{"spec", "rules"}}}, // a weight of 0 counts
+	"GRPCRoute":             {exact: [][]string{{"spec", "rules"}}},
 	"NetworkPolicy":         {exact: [][]string{{"spec", "ingress"}, {"spec", "egress"}, {"spec", "policyTypes"}, {"spec", "podSelector"}}},
 }

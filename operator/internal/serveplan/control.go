@@ -75,7 +75,7 @@ func (s *step) forgetAbort() {
 
 // abortDue reports whether an abort has to be recorded. A spec that differs from that of the pending cluster needs none.
 func abortDue(s *step) bool {
-	return !s.aborted() && (aborts(s) || s.failed()) && !activeMatches(s) && !pendingDiffers(s)
+	return !s.aborted() && (aborts(s) || s.analysisFailed() || s.failed()) && !activeMatches(s) && !pendingDiffers(s)
 }
 
 // switchAbortDue is abortDue for an upgrade without steps. A switch that has begun completes.
@@ -83,7 +83,11 @@ func switchAbortDue(s *step) bool { return abortDue(s) && !s.moving() }
 
 func (s *step) abort() {
 	s.plan.Aborted = fmt.Sprintf("the upgrade to cluster %s is aborted; the service stays on cluster %s until its spec changes", s.pendingName(), s.activeName())
-	if !s.names(rayv1.AnnotationUpgradeAbort) {
+	switch {
+	case s.names(rayv1.AnnotationUpgradeAbort):
+	case s.analysisFailed():
+		s.plan.Aborted += ": " + s.conds().Find(rayv1.RayServiceCanaryAnalysis).Message
+	default:
 		s.plan.Aborted += ": " + s.conds().Find(rayv1.RayServiceStalled).Message
 	}
 	s.set(rayv1.RayServiceUpgradeAborted, metav1.ConditionTrue, rayv1.ReasonUpgradeAborted, s.plan.Aborted)
@@ -110,13 +114,16 @@ func (s *step) held() string {
 	return ""
 }
 
-// canary returns the limit of the new cluster, and how to end it; nil without one.
+// canary returns the limit of the new cluster, and what ends it; nil without one.
 func (s *step) canary() (limit *int32, unconfirmed string) {
 	percent, set := rayv1.CanaryWeightOf(s.in.Service.Annotations)
-	if !set || s.names(rayv1.AnnotationCanaryConfirmed) {
+	if !set || s.names(rayv1.AnnotationCanaryConfirmed) || s.analysed(metav1.ConditionTrue) {
 		return nil, ""
 	}
 	p := s.pendingName()
+	if c := s.conds().Find(rayv1.RayServiceCanaryAnalysis); c != nil && s.analysis() != nil {
+		return &percent, "canary analysis of " + c.Message
+	}
 	return &percent, fmt.Sprintf("cluster %s gets %d percent of the traffic; to continue, set the annotation %s to %s, or to go back, %s",
 		p, s.sharedTraffic(), rayv1.AnnotationCanaryConfirmed, p, rayv1.AnnotationUpgradeAbort)
 }

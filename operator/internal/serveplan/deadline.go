@@ -47,6 +47,9 @@ func (s *step) inProgress() (since time.Time, limit time.Duration, what string) 
 		if s.inSteps() {
 			u := s.state()
 			since, limit = later(since, u.Shifted), limit+u.Interval
+			if a := s.analysis(); a != nil {
+				limit += a.For
+			}
 		}
 		return since, limit, up.Message
 	case ready != nil && ready.Status == metav1.ConditionFalse && (ready.Reason == rayv1.ReasonRayServiceInitializing || ready.Reason == rayv1.ReasonZeroServeEndpoints):

@@ -59,8 +59,9 @@ type Cluster struct {
 	DeleteAfter time.Time
 	// Status is a copy of the cluster's status.
 	Status rayv1.RayClusterStatus
-	// Serve is the state of Ray Serve on the cluster.
-	Serve Serve
+	// Serve is the state of Ray Serve on the cluster, and Measured are values of its requests.
+	Serve    Serve
+	Measured Measured
 }
 
 // Serve is the last answer of Ray Serve. The zero value means that it has not been asked yet.

@@ -38,6 +38,8 @@ type Plan struct {
 	// Watch are the clusters whose Serve is polled. Steady means that no change is expected.
 	Watch  []string
 	Steady bool
+	// Measure asks Prometheus about the pending cluster; nil for no question.
+	Measure *Measurement
 	// Label are the clusters whose head is labelled by the health of its proxy.
 	Label []string
 	// Status is the new status. Its copies of the clusters' statuses are current.
@@ -111,6 +113,7 @@ func (s *step) decide() {
 	s.clusters()
 	s.services()
 	s.configurations()
+	s.setAnalysis()
 	s.upgrade()
 	s.observe()
 	s.conditions()

@@ -92,7 +92,7 @@ func (s *step) timeout() {
 	text := fmt.Sprintf("timeout %s, elapsed %s", limit, elapsed.Truncate(time.Second))
 	s.set(rayv1.RayServiceReady, metav1.ConditionFalse, rayv1.ReasonRayServiceInitializingTimeout,
 		"RayService failed to become ready within the configured timeout: "+text+"; suspend and resume it to try again")
-	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady, rayv1.RayServiceUpgradePaused)
+	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady, rayv1.RayServiceCanaryAnalysis, rayv1.RayServiceUpgradePaused)
 	kept := s.plan
 	s.plan = Plan{Status: kept.Status, After: soon, TimedOut: "RayService initializing timeout exceeded: " + text}
 	s.st = &s.plan.Status

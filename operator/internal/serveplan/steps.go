@@ -220,6 +220,7 @@ func (s *step) state() Upgrade {
 	}
 	u.Held = s.held()
 	u.Canary, u.Unconfirmed = s.canary()
+	u.Analysed = s.analysis() != nil
 	if u.ActiveServesNothing && !u.PendingServesNothing && a.Match != rayservice.Same {
 		u.Rollback = false // a rollback to a cluster that is down would be followed by another upgrade
 		if aborts(s) {

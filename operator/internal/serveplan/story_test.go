@@ -36,6 +36,9 @@ type story struct {
 	refused  string // why the Gateway does not accept the route
 	invalid  string // the rule that the spec breaks
 	next     int
+	asks     *Measurement // to Prometheus
+	away     string       // why Prometheus does not answer
+	crashes  bool         // before the status is saved
 	log      []string
 	plans    int
 }
@@ -48,12 +51,13 @@ type made struct {
 	known    bool
 	apps     map[string]rayv1.AppStatus
 	capacity int32
-	at       time.Time // of the last deployment
-	first    time.Time // of the first one
-	broken   string    // state that its applications stay in
-	dead     bool      // no Pod, no dashboard
-	waits    bool      // for a node
-	lame     bool      // a dashboard, but no Pod that takes requests
+	at       time.Time          // of the last deployment
+	first    time.Time          // of the first one
+	broken   string             // state that its applications stay in
+	dead     bool               // no Pod, no dashboard
+	values   map[string]float64 // in Prometheus
+	waits    bool               // for a node
+	lame     bool               // a dashboard, but no Pod that takes requests
 	after    time.Time
 }
 
@@ -139,6 +143,9 @@ func (s *story) input() Input {
 			v.Deployed = m.text == s.rs.Spec.ServeConfigV2
 			c.Serve = v
 		}
+		if s.asks != nil && s.asks.Cluster == name {
+			c.Measured = Measured{AskedAt: s.now, Values: m.values, Failure: s.away}
+		}
 		in.Clusters[name] = c
 		if name == s.serve {
 			in.Endpoints += int32(c.Pods)
@@ -202,7 +209,9 @@ func (s *story) pass() Plan {
 	for _, d := range p.Deploy {
 		s.deploy(d)
 	}
-	s.rs.Status = p.Status
+	if s.asks = p.Measure; !s.crashes {
+		s.rs.Status = p.Status
+	}
 	s.plans++
 	s.now = s.now.Add(time.Second)
 	return p

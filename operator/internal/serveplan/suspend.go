@@ -15,7 +15,7 @@ func (s *step) suspend() {
 	const reason, message = rayv1.ReasonSuspendInProgress, "the service is being suspended"
 	s.set(rayv1.RayServiceSuspending, metav1.ConditionTrue, rayv1.ReasonSuspendRequested, message)
 	s.setAll(reason, message)
-	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady, rayv1.RayServiceUpgradePaused, rayv1.RayServiceUpgradeAborted)
+	s.remove(rayv1.RayServiceStalled, rayv1.RayServiceGatewayReady, rayv1.RayServiceCanaryAnalysis, rayv1.RayServiceUpgradePaused, rayv1.RayServiceUpgradeAborted)
 	s.forgetClusters()
 	s.st.NumServeEndpoints = 0
 	s.plan.After = soon

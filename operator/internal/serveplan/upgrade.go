@@ -41,8 +41,10 @@ type Upgrade struct {
 	// Held is why the upgrade must neither move nor end, unless a cluster serves nothing; empty if it may.
 	Held string
 	// Canary limits capacity and traffic of the new cluster in percent, until they are confirmed; nil means no limit. Unconfirmed explains it.
+	// Analysed means that an analysis confirms them, and not the user.
 	Canary      *int32
 	Unconfirmed string
+	Analysed    bool
 }
 
 // Move is the next change of an incremental upgrade.
@@ -176,7 +178,7 @@ func awaitUser(u Upgrade) Move { return Move{Shares: u.Shares, Waits: u.Held, Us
 func canaryReached(u Upgrade) bool { return u.Canary != nil && u.PendingTraffic >= *u.Canary }
 
 func awaitConfirmation(u Upgrade) Move {
-	return Move{Shares: u.Shares, Waits: u.Unconfirmed, User: true}
+	return Move{Shares: u.Shares, Waits: u.Unconfirmed, User: !u.Analysed}
 }
 
 // most returns the most capacity and traffic that the taking cluster may get.

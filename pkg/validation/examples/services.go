@@ -54,8 +54,14 @@ func serviceMetadata() []row[service] {
 		{ID: "RS-012", Name: "words", Mutate: timeout("invalid"), Fix: timeout(""), WantFields: timeoutAt},
 		{ID: "RS-538", Name: "pause", Mutate: annotate(rayv1.AnnotationUpgradePaused, "yes"), Fix: annotate(rayv1.AnnotationUpgradePaused, "true"), WantFields: at("metadata.annotations[raygate.io/upgrade-paused]"), Warning: true},
 		{ID: "RS-538", Name: "percent sign", Mutate: all(stepwise, annotate(rayv1.AnnotationCanaryWeight, "10%")), Fix: annotate(rayv1.AnnotationCanaryWeight, "10"), WantFields: at("metadata.annotations[raygate.io/canary-weight]"), Warning: true},
+		{ID: "RS-538", Name: "gRPC", Mutate: annotate(rayv1.AnnotationGRPCRoute, "True"), Fix: annotate(rayv1.AnnotationGRPCRoute, "false"), WantFields: at("metadata.annotations[raygate.io/grpc-route]"), Warning: true},
+		{ID: "RS-538", Name: "no bound", Mutate: all(stepwise, annotate(rayv1.AnnotationCanaryWeight, "10"), annotate(rayv1.AnnotationCanaryAnalysis, "p99<0ms,for=5m")), Fix: annotate(rayv1.AnnotationCanaryAnalysis, "errorRate<0.01,p99<500ms,for=5m"), WantFields: at("metadata.annotations[raygate.io/canary-analysis]"), Warning: true},
 		{ID: "RS-538", Name: "unknown action", Mutate: annotate(rayv1.AnnotationUpgradeFailureAction, "Rollback"), Fix: annotate(rayv1.AnnotationUpgradeFailureAction, "Abort"), WantFields: at("metadata.annotations[raygate.io/upgrade-failure-action]"), Warning: true},
 		{ID: "RS-539", Name: "no steps", Mutate: annotate(rayv1.AnnotationCanaryWeight, "10"), Fix: stepwise, WantFields: at("metadata.annotations[raygate.io/canary-weight]"), Warning: true},
+		{ID: "RS-539", Name: "no port", Mutate: all(stepwise, annotate(rayv1.AnnotationGRPCRoute, "true")), Fix: func(rs *service) {
+			serviceHead(rs).Ports = []corev1.ContainerPort{{Name: "dashboard", ContainerPort: 8265}, {Name: "serve", ContainerPort: 8000}, {Name: rayv1.PortServeGRPC, ContainerPort: 9000}}
+		}, WantFields: at("metadata.annotations[raygate.io/grpc-route]"), Warning: true},
+		{ID: "RS-539", Name: "no weight", Mutate: all(stepwise, annotate(rayv1.AnnotationCanaryAnalysis, "errorRate<.5")), Fix: annotate(rayv1.AnnotationCanaryWeight, "10"), WantFields: at("metadata.annotations[raygate.io/canary-analysis]"), Warning: true},
 		{ID: "RS-539", Name: "true", Mutate: annotate(rayv1.AnnotationCanaryConfirmed, "true"), Fix: annotate(rayv1.AnnotationCanaryConfirmed, "demo-x7k2p"), WantFields: at("metadata.annotations[raygate.io/canary-confirmed]"), Warning: true},
 		{ID: "RS-539", Name: "another service", Mutate: annotate(rayv1.AnnotationUpgradeAbort, "shop-x7k2p"), WantFields: at("metadata.annotations[raygate.io/upgrade-abort]"), Warning: true},
 		{ID: "RS-581", Name: "no spec", Mutate: func(rs *service) { rs.Spec = rayv1.RayServiceSpec{} }, WantFields: at("spec")},

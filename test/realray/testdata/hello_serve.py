@@ -13,6 +13,8 @@ class Hello:
         self.words = config["words"]
 
     async def __call__(self, request):
+        if os.environ.get("RELEASE") == "broken":
+            raise RuntimeError("this release is broken")
         return {"words": self.words, "release": os.environ.get("RELEASE", "")}
 
 

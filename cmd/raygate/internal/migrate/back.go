@@ -28,6 +28,8 @@ var annotations = map[string]string{
 	rayv1.AnnotationUpgradePaused:   "ignored: an upgrade continues",
 	rayv1.AnnotationUpgradeStrategy: "ignored: running Pods keep their template",
 	rayv1.AnnotationCanaryWeight:    "ignored: an upgrade continues without a confirmation",
+	rayv1.AnnotationCanaryAnalysis:  "ignored: an upgrade continues without an analysis",
+	rayv1.AnnotationGRPCRoute:       "ignored: the GRPCRoute and its listener stay as they are",
 	rayv1.AnnotationUpgradeAbort:    "ignored: KubeRay upgrades to the spec that was aborted",
 	rayv1.AnnotationDeleteAfter:     "ignored: KubeRay counts the delay until the deletion of the cluster from its own start",
 	rayv1.AnnotationGroupSizes:      "ignored",
@@ -42,7 +44,7 @@ var conditions = map[string]struct {
 	effect string
 }{
 	"RayCluster": {[]string{"InvalidSpec", "ChildFailure", "BatchSchedulerProblem", "Idle", "Expired", "Ready", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
-	"RayService": {[]string{"GatewayReady", "UpgradePaused", "UpgradeAborted", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
+	"RayService": {[]string{"GatewayReady", "UpgradePaused", "CanaryAnalysis", "UpgradeAborted", "Reconciling", "Stalled"}, "stay as they are: KubeRay does not update them"},
 	"RayJob":     {[]string{"Running", "Suspended", "Complete", "Failed", "InvalidSpec", "DashboardUnreachable", "Ready", "Reconciling", "Stalled"}, "dropped by the CRD of KubeRay at the next write"},
 	"RayCronJob": {[]string{"Ready", "Reconciling", "Stalled"}, "dropped by the CRD of KubeRay at the next write"},
 }

@@ -159,3 +159,6 @@ func ServiceGateway(rs string) string { return rs + "-gateway" }
 
 // ServiceRoute returns the name of the HTTPRoute that splits requests between two clusters.
 func ServiceRoute(rs string) string { return rs + "-httproute" }
+
+// ServiceGRPCRoute returns the name of the GRPCRoute that does so with gRPC requests.
+func ServiceGRPCRoute(rs string) string { return rs + "-grpcroute" }

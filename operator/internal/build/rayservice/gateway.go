@@ -12,6 +12,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/operator/internal/build/names"
+	"github.com/raygate/raygate/operator/internal/build/service"
 )
 
 // gatewayGroup is the library's group version in the type of apimachinery.
@@ -21,10 +22,22 @@ var gatewayGroup = schema.GroupVersion{Group: gatewayv1.GroupName, Version: gate
 var (
 	GatewayKind = gatewayGroup.WithKind("Gateway")
 	RouteKind   = gatewayGroup.WithKind("HTTPRoute")
+	GRPCKind    = gatewayGroup.WithKind("GRPCRoute")
 )
 
-// listenerPort is the port of the Gateway's listener.
-const listenerPort = 80
+// listenerPort is the port of the Gateway's listener for HTTP, and grpcListener the name of the one for gRPC.
+const (
+	listenerPort = 80
+	grpcListener = "grpc"
+)
+
+// GRPCPort returns the port of the Gateway for gRPC requests; 0 for a service that does not ask for it.
+func GRPCPort(rs *rayv1.RayService) int32 {
+	if rs.Annotations[rayv1.AnnotationGRPCRoute] != "true" {
+		return 0
+	}
+	return service.GRPCPort(&rs.Spec.RayClusterSpec)
+}
 
 // Backend is a cluster with its share of the traffic.
 type Backend struct {
@@ -43,6 +56,14 @@ func Gateway(rs *rayv1.RayService) *unstructured.Unstructured {
 			Listeners: []gatewayv1.Listener{{Name: "http", Protocol: gatewayv1.HTTPProtocolType, Port: listenerPort}},
 		},
 	}
+	if port := GRPCPort(rs); port != 0 {
+		// Routes of both kinds for the same requests exclude each other, so this listener takes only one.
+		group := gatewayv1.Group(gatewayv1.GroupName)
+		g.Spec.Listeners = append(g.Spec.Listeners, gatewayv1.Listener{
+			Name: grpcListener, Protocol: gatewayv1.HTTPProtocolType, Port: port,
+			AllowedRoutes: &gatewayv1.AllowedRoutes{Kinds: []gatewayv1.RouteGroupKind{{Group: &group, Kind: gatewayv1.Kind(GRPCKind.Kind)}}},
+		})
+	}
 	if u := rs.Spec.UpgradeStrategy; u != nil && u.ClusterUpgradeOptions != nil {
 		g.Spec.GatewayClassName = gatewayv1.ObjectName(u.ClusterUpgradeOptions.GatewayClassName)
 	}
@@ -51,40 +72,80 @@ func Gateway(rs *rayv1.RayService) *unstructured.Unstructured {
 
 // Route builds the HTTPRoute that splits requests between the backends.
 func Route(rs *rayv1.RayService, backends []Backend) *unstructured.Unstructured {
-	ns := gatewayv1.Namespace(rs.Namespace)
 	rule := gatewayv1.HTTPRouteRule{
 		Matches: []gatewayv1.HTTPRouteMatch{{Path: &gatewayv1.HTTPPathMatch{Type: new(gatewayv1.PathMatchPathPrefix), Value: new("/")}}},
 	}
 	for _, b := range backends {
-		rule.BackendRefs = append(rule.BackendRefs, gatewayv1.HTTPBackendRef{BackendRef: gatewayv1.BackendRef{
-			BackendObjectReference: gatewayv1.BackendObjectReference{
-				Name: gatewayv1.ObjectName(names.ServeService(b.Cluster)), Namespace: &ns, Port: &b.Port,
-			},
-			Weight: &b.Weight,
-		}})
+		rule.BackendRefs = append(rule.BackendRefs, gatewayv1.HTTPBackendRef{BackendRef: b.ref(rs)})
 	}
 	r := &gatewayv1.HTTPRoute{
 		ObjectMeta: gatewayMeta(rs, names.ServiceRoute(rs.Name)),
-		Spec: gatewayv1.HTTPRouteSpec{
-			CommonRouteSpec: gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
-				Name: gatewayv1.ObjectName(names.ServiceGateway(rs.Name)), Namespace: &ns,
-			}}},
-			Rules: []gatewayv1.HTTPRouteRule{rule},
-		},
+		Spec:       gatewayv1.HTTPRouteSpec{CommonRouteSpec: toGateway(rs), Rules: []gatewayv1.HTTPRouteRule{rule}},
 	}
 	return loose(r, RouteKind)
 }
 
+// GRPCRoute builds the GRPCRoute that splits gRPC requests between the backends.
+func GRPCRoute(rs *rayv1.RayService, backends []Backend) *unstructured.Unstructured {
+	rule := gatewayv1.GRPCRouteRule{}
+	for _, b := range backends {
+		rule.BackendRefs = append(rule.BackendRefs, gatewayv1.GRPCBackendRef{BackendRef: b.ref(rs)})
+	}
+	parent := toGateway(rs)
+	parent.ParentRefs[0].SectionName = new(gatewayv1.SectionName(grpcListener))
+	r := &gatewayv1.GRPCRoute{
+		ObjectMeta: gatewayMeta(rs, names.ServiceGRPCRoute(rs.Name)),
+		Spec:       gatewayv1.GRPCRouteSpec{CommonRouteSpec: parent, Rules: []gatewayv1.GRPCRouteRule{rule}},
+	}
+	return loose(r, GRPCKind)
+}
+
+// ref refers to the serve Service of the backend.
+func (b Backend) ref(rs *rayv1.RayService) gatewayv1.BackendRef {
+	return gatewayv1.BackendRef{
+		BackendObjectReference: gatewayv1.BackendObjectReference{
+			Name: gatewayv1.ObjectName(names.ServeService(b.Cluster)), Namespace: new(gatewayv1.Namespace(rs.Namespace)), Port: &b.Port,
+		},
+		Weight: &b.Weight,
+	}
+}
+
+// toGateway attaches a route to the Gateway of the service.
+func toGateway(rs *rayv1.RayService) gatewayv1.CommonRouteSpec {
+	return gatewayv1.CommonRouteSpec{ParentRefs: []gatewayv1.ParentReference{{
+		Name: gatewayv1.ObjectName(names.ServiceGateway(rs.Name)), Namespace: new(gatewayv1.Namespace(rs.Namespace)),
+	}}}
+}
+
 // KeepGateway copies user additions of a live Gateway into desired: other listeners, for example for TLS, and further fields of
-// the operator's listener. KubeRay drops them.
-func KeepGateway(desired, current *unstructured.Unstructured) {
+// the operator's listeners. KubeRay drops them. The operator's listener for gRPC stays if it is desired, or if keepGRPC is set.
+func KeepGateway(desired, current *unstructured.Unstructured, keepGRPC bool) {
 	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "listeners")
 	found, _, _ := unstructured.NestedSlice(current.Object, "spec", "listeners")
 	spec, ok := desired.Object["spec"].(map[string]any)
 	if !ok || len(found) == 0 {
 		return
 	}
+	if !keepGRPC && len(wanted) == 1 {
+		found = slices.DeleteFunc(found, ourGRPCListener)
+	}
 	spec["listeners"] = overlaidByName(wanted, found)
+}
+
+// HasGRPCListener reports whether a Gateway has the operator's listener for gRPC, so that the service may have a GRPCRoute.
+func HasGRPCListener(gateway *unstructured.Unstructured) bool {
+	listeners, _, _ := unstructured.NestedSlice(gateway.Object, "spec", "listeners")
+	return slices.ContainsFunc(listeners, ourGRPCListener)
+}
+
+func ourGRPCListener(listener any) bool {
+	l, _ := listener.(map[string]any)
+	kinds, _, _ := unstructured.NestedSlice(l, "allowedRoutes", "kinds")
+	if l["name"] != grpcListener || len(kinds) != 1 {
+		return false
+	}
+	kind, _ := kinds[0].(map[string]any)
+	return kind["kind"] == GRPCKind.Kind
 }
 
 // overlaidByName returns the found objects in their order, with the wanted fields of objects of the same name. Missing objects
@@ -118,7 +179,7 @@ func merged(wanted, found any) map[string]any {
 	return both
 }
 
-// KeepRoute copies user additions to the operator's rule of a live HTTPRoute, such as timeouts and filters, and defaults of the
+// KeepRoute copies user additions to the operator's rule of a live route, such as timeouts and filters, and defaults of the
 // API server into desired. KubeRay drops them with the next change of a weight.
 func KeepRoute(desired, current *unstructured.Unstructured) {
 	wanted, _, _ := unstructured.NestedSlice(desired.Object, "spec", "rules")

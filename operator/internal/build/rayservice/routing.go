@@ -48,11 +48,11 @@ func StateOfGateway(u *unstructured.Unstructured) GatewayState {
 	return st
 }
 
-// RouteState contains the weights of an HTTPRoute and its status for one Gateway.
+// RouteState contains the weights of an HTTPRoute or a GRPCRoute and its status for one Gateway.
 type RouteState struct {
 	// Weights are the shares of traffic by cluster name. A backend without a weight has 1, as in the Gateway API.
 	Weights map[string]int32
-	// RouteReady means that the Gateway has accepted the current generation of the HTTPRoute with all its backends. A status
+	// RouteReady means that the Gateway has accepted the current generation of the route with all its backends. A status
 	// without observedGeneration counts as current.
 	RouteReady bool
 	// RouteRefused is why the Gateway rejects the current generation or one of its backends; empty if it accepts it or has not
@@ -60,10 +60,21 @@ type RouteState struct {
 	RouteRefused string
 }
 
-// StateOfRoute reads an HTTPRoute and its status for the named Gateway. An invalid HTTPRoute has no weights.
+// route is the part that HTTPRoutes and GRPCRoutes have in common.
+type route struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		Rules []struct {
+			BackendRefs []gatewayv1.BackendRef `json:"backendRefs"`
+		} `json:"rules"`
+	} `json:"spec"`
+	Status gatewayv1.RouteStatus `json:"status"`
+}
+
+// StateOfRoute reads a route and its status for the named Gateway. An invalid route has no weights.
 func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
 	st := RouteState{Weights: map[string]int32{}}
-	var r gatewayv1.HTTPRoute
+	var r route
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &r) != nil {
 		return st
 	}
@@ -78,13 +89,13 @@ func StateOfRoute(u *unstructured.Unstructured, gateway string) RouteState {
 		if string(p.ParentRef.Name) != gateway || string(ptr.Deref(p.ParentRef.Namespace, gatewayv1.Namespace(u.GetNamespace()))) != u.GetNamespace() {
 			continue
 		}
-		accepted, refused := accepts(&p, r.Generation)
+		accepted, refused := accepts(&p, r.Metadata.Generation)
 		st.RouteReady, st.RouteRefused = st.RouteReady || accepted, cmp.Or(st.RouteRefused, refused)
 	}
 	return st
 }
 
-// accepts reports whether a Gateway has accepted an HTTPRoute of this generation with all its backends, and otherwise why not.
+// accepts reports whether a Gateway has accepted a route of this generation with all its backends, and otherwise why not.
 func accepts(p *gatewayv1.RouteParentStatus, generation int64) (accepted bool, refused string) {
 	accepted = true
 	for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {

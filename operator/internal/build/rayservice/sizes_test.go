@@ -94,7 +94,7 @@ func TestKeepGateway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			live, desired := Gateway(rs), Gateway(rs)
 			live.Object["spec"].(map[string]any)["listeners"] = tc.live
-			KeepGateway(desired, live)
+			KeepGateway(desired, live, false)
 			list, _ := desired.Object["spec"].(map[string]any)["listeners"].([]any)
 			var names []string
 			for _, l := range list {

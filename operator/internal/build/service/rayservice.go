@@ -104,6 +104,20 @@ func servePorts(rc *rayv1.RayCluster) []corev1.ServicePort {
 	return ports
 }
 
+// GRPCPort returns the port on which clusters with a spec serve gRPC requests: the port "serve-grpc" of the head's container; 0 for none.
+func GRPCPort(spec *rayv1.RayClusterSpec) int32 {
+	return headPorts(&rayv1.RayCluster{Spec: *spec})[rayv1.PortServeGRPC]
+}
+
+// SpeakGRPC declares the protocol of the gRPC port of a Service for implementations of the Gateway API.
+func SpeakGRPC(svc *corev1.Service) {
+	for i := range svc.Spec.Ports {
+		if svc.Spec.Ports[i].Name == rayv1.PortServeGRPC {
+			svc.Spec.Ports[i].AppProtocol = new("kubernetes.io/h2c")
+		}
+	}
+}
+
 // ServePort returns the port on which a cluster serves requests: the port "serve" of the head's container, else 8000.
 func ServePort(rc *rayv1.RayCluster) int32 {
 	return cmp.Or(headPorts(rc)[rayv1.PortServe], rayv1.DefaultServePort)

@@ -61,13 +61,16 @@ func (r *Reconciler) clusterServices(ctx context.Context, s *scope) {
 	for _, name := range s.plan.ClusterServices {
 		rc := s.clusters[name]
 		desired := service.ClusterServe(rc)
+		if s.grpc {
+			service.SpeakGRPC(desired)
+		}
 		if len(desired.Spec.Ports) > 0 { // otherwise services reports it
 			r.ensure(ctx, s, rc, whatService, children.Child{Desired: desired})
 		}
 	}
 }
 
-// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes;grpcroutes,verbs=create;patch;delete
 
 func (r *Reconciler) gateway(ctx context.Context, s *scope) {
 	if !s.plan.Gateway || s.in.Routing.Missing {
@@ -75,7 +78,7 @@ func (r *Reconciler) gateway(ctx context.Context, s *scope) {
 	}
 	desired := rayservice.Gateway(s.service)
 	r.ensure(ctx, s, s.service, whatGateway, children.Child{Desired: desired, Keep: func(current client.Object) {
-		rayservice.KeepGateway(desired, current.(*unstructured.Unstructured))
+		rayservice.KeepGateway(desired, current.(*unstructured.Unstructured), s.grpcLeft) // it marks that there is a GRPCRoute
 	}})
 }
 
@@ -83,22 +86,34 @@ func (r *Reconciler) route(ctx context.Context, s *scope) {
 	if s.plan.Route == nil || s.in.Routing.Missing {
 		return
 	}
-	var backends []rayservice.Backend
+	var backends, speakGRPC []rayservice.Backend
 	for _, b := range s.plan.Route {
 		rc, there := s.clusters[b.Cluster]
 		if !there {
 			return // deleted a moment ago
 		}
 		backends = append(backends, rayservice.Backend{Cluster: b.Cluster, Port: service.ServePort(rc), Weight: b.Weight})
+		if port := service.GRPCPort(&rc.Spec); port != 0 {
+			speakGRPC = append(speakGRPC, rayservice.Backend{Cluster: b.Cluster, Port: port, Weight: b.Weight})
+		}
 	}
-	desired := rayservice.Route(s.service, backends)
-	r.ensure(ctx, s, s.service, whatRoute, children.Child{Desired: desired, Keep: func(current client.Object) {
+	r.ensureRoute(ctx, s, whatRoute, rayservice.Route(s.service, backends))
+	switch {
+	case s.grpc && len(speakGRPC) > 0:
+		r.ensureRoute(ctx, s, whatGRPCRoute, rayservice.GRPCRoute(s.service, speakGRPC))
+	case s.grpcLeft:
+		r.remove(ctx, s, s.service, whatGRPCRoute, rayservice.GRPCRoute(s.service, nil))
+	}
+}
+
+func (r *Reconciler) ensureRoute(ctx context.Context, s *scope, what string, desired *unstructured.Unstructured) {
+	r.ensure(ctx, s, s.service, what, children.Child{Desired: desired, Keep: func(current client.Object) {
 		rayservice.KeepRoute(desired, current.(*unstructured.Unstructured))
 	}})
 }
 
-// deleteChildren deletes the Services, Gateway and HTTPRoute of a RayService that is being suspended. For one that no longer uses
-// incremental upgrades, it deletes the Gateway, the HTTPRoute and the serve Services of the clusters.
+// deleteChildren deletes the Services, Gateway and routes of a RayService that is being suspended. For one that no longer uses
+// incremental upgrades, it deletes the Gateway, the routes and the serve Services of the clusters.
 func (r *Reconciler) deleteChildren(ctx context.Context, s *scope) {
 	if s.plan.DeleteChildren {
 		for i := range s.services {
@@ -109,6 +124,9 @@ func (r *Reconciler) deleteChildren(ctx context.Context, s *scope) {
 	}
 	if (s.plan.DeleteChildren || s.plan.DeleteRouting) && s.routed() && !s.in.Routing.Missing {
 		r.remove(ctx, s, s.service, whatRoute, rayservice.Route(s.service, nil))
+		if s.grpcLeft {
+			r.remove(ctx, s, s.service, whatGRPCRoute, rayservice.GRPCRoute(s.service, nil))
+		}
 		r.remove(ctx, s, s.service, whatGateway, rayservice.Gateway(s.service))
 	}
 	if s.plan.DeleteRouting {

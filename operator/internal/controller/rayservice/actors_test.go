@@ -127,15 +127,24 @@ func (s *stage) accept(ctx context.Context) {
 	var routes gatewayv1.HTTPRouteList
 	s.must(s.store.List(ctx, &routes))
 	for i := range routes.Items {
-		r := &routes.Items[i]
-		if len(r.Status.Parents) > 0 {
-			continue
-		}
-		parent := gatewayv1.RouteParentStatus{ParentRef: r.Spec.ParentRefs[0], ControllerName: "example.com/fake"}
-		for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
-			meta.SetStatusCondition(&parent.Conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: "Fine"})
-		}
-		r.Status.Parents = []gatewayv1.RouteParentStatus{parent}
-		s.must(s.store.Status().Update(ctx, r))
+		s.acceptRoute(&routes.Items[i], routes.Items[i].Spec.ParentRefs, &routes.Items[i].Status.RouteStatus)
 	}
+	var grpc gatewayv1.GRPCRouteList
+	s.must(s.store.List(ctx, &grpc))
+	for i := range grpc.Items {
+		s.acceptRoute(&grpc.Items[i], grpc.Items[i].Spec.ParentRefs, &grpc.Items[i].Status.RouteStatus)
+	}
+}
+
+func (s *stage) acceptRoute(route client.Object, parents []gatewayv1.ParentReference, status *gatewayv1.RouteStatus) {
+	s.t.Helper()
+	if len(status.Parents) > 0 {
+		return
+	}
+	parent := gatewayv1.RouteParentStatus{ParentRef: parents[0], ControllerName: "example.com/fake"}
+	for _, kind := range []gatewayv1.RouteConditionType{gatewayv1.RouteConditionAccepted, gatewayv1.RouteConditionResolvedRefs} {
+		meta.SetStatusCondition(&parent.Conditions, metav1.Condition{Type: string(kind), Status: metav1.ConditionTrue, Reason: "Fine"})
+	}
+	status.Parents = []gatewayv1.RouteParentStatus{parent}
+	s.must(s.store.Status().Update(context.Background(), route))
 }

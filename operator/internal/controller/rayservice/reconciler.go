@@ -22,6 +22,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/ownerref"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 	"github.com/raygate/raygate/operator/internal/report"
+	"github.com/raygate/raygate/operator/internal/servemetrics"
 	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/validation"
 )
@@ -42,6 +43,8 @@ type Config struct {
 	// Connect connects to dashboards, and Probe to the proxies of Ray Serve.
 	Connect dashboards.Connect
 	Probe   dashboards.Probe
+	// Metrics reads from Prometheus; nil without one.
+	Metrics servemetrics.Read
 	// Archive stores the history of deleted objects; nil for none.
 	Archive *archive.Archive
 	// APIs are the optional kinds of the Kubernetes cluster; nil means that none is served.

@@ -33,6 +33,8 @@ type scope struct {
 	// observeServe.
 	answers map[string]serveAnswer
 	sites   map[string]*dashboards.Site
+	// grpc means that the service has a GRPCRoute, and grpcLeft that one exists. Set by observeRouting.
+	grpc, grpcLeft bool
 	// services are the remaining Services during a suspension. Set by observeServices.
 	services []corev1.Service
 	// plan is the decision. Set by plan.

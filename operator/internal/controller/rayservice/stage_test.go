@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
@@ -84,7 +86,7 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 		t.Fatal(err)
 	}
 	st.store = raytest.FakeClient(scheme).
-		WithStatusSubresource(&rayv1.RayService{}, &rayv1.RayCluster{}, &corev1.Pod{}, &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}).
+		WithStatusSubresource(&rayv1.RayService{}, &rayv1.RayCluster{}, &corev1.Pod{}, &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{}).
 		WithIndex(&rayv1.RayCluster{}, ownerref.IndexController, ownerref.ControllerUID).
 		WithIndex(&corev1.Service{}, ownerref.IndexController, ownerref.ControllerUID).
 		WithIndex(&corev1.Pod{}, indexCluster, byLabel(rayv1.LabelCluster)).
@@ -131,11 +133,14 @@ func (s *stage) restart() {
 	s.asking.Start(s.r.tracker.Start)
 }
 
-// gatewayAPI knows the kinds of the Gateway API.
-func gatewayAPI() meta.RESTMapper {
+// gatewayAPI knows the kinds of the Gateway API but those that are left out.
+func gatewayAPI(without ...schema.GroupVersionKind) meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
-	m.Add(rayservice.GatewayKind, meta.RESTScopeNamespace)
-	m.Add(rayservice.RouteKind, meta.RESTScopeNamespace)
+	for _, kind := range []schema.GroupVersionKind{rayservice.GatewayKind, rayservice.RouteKind, rayservice.GRPCKind} {
+		if !slices.Contains(without, kind) {
+			m.Add(kind, meta.RESTScopeNamespace)
+		}
+	}
 	return m
 }
 

@@ -17,7 +17,9 @@ const (
 	whatService = "Service"
 	whatGateway = "Gateway"
 	whatRoute   = "HTTPRoute"
-	whatLabel   = "HeadPodServeLabel"
+
+	whatGRPCRoute = "GRPCRoute"
+	whatLabel     = "HeadPodServeLabel"
 )
 
 // act carries out the plan. A failure in one part does not stop the others.
@@ -25,7 +27,7 @@ func (r *Reconciler) act(ctx context.Context, s *scope) (reconcile.Outcome, erro
 	for _, part := range []func(context.Context, *scope){
 		r.createCluster, r.updateCluster, r.resizeClusters, r.rebaseline, r.scheduleDeletions, r.deleteClusters, // clusters
 		r.clusterServices, r.gateway, r.route, r.services, r.deleteChildren, // targets of requests
-		r.labels, r.watches, r.deployments, // actions on Ray
+		r.labels, r.watches, r.deployments, r.measure, // actions on Ray, and questions about it
 	} {
 		part(ctx, s)
 	}

@@ -1,8 +1,10 @@
 package rayservice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,13 +14,14 @@ import (
 
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
+	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/optionalapi"
 	"github.com/raygate/raygate/operator/internal/reconcile"
 )
 
-// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=gateways;httproutes;grpcroutes,verbs=get;list;watch
 
-// observeRouting reads the Gateway and the HTTPRoute if they may exist.
+// observeRouting reads the Gateway and the routes if they may exist.
 func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	if !s.routed() {
 		return reconcile.Outcome{}, nil
@@ -45,7 +48,43 @@ func (r *Reconciler) observeRouting(ctx context.Context, s *scope) (reconcile.Ou
 		in.RouteState = rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
 	}
 	in.Left = gateway != nil || route != nil
-	return reconcile.Outcome{After: reconcile.Sooner(r.optional.Recheck(rayservice.GatewayKind), r.optional.Recheck(rayservice.RouteKind))}, nil
+	out := reconcile.Outcome{After: reconcile.Sooner(r.optional.Recheck(rayservice.GatewayKind), r.optional.Recheck(rayservice.RouteKind))}
+	if s.grpc = rayservice.GRPCPort(s.service) != 0; s.grpc || gateway != nil && rayservice.HasGRPCListener(gateway) {
+		out.After = reconcile.Sooner(out.After, r.optional.Recheck(rayservice.GRPCKind))
+		return out, r.observeGRPC(ctx, s)
+	}
+	return out, nil
+}
+
+// observeGRPC reads the GRPCRoute. Traffic moves only as fast as the Gateway accepts both routes.
+func (r *Reconciler) observeGRPC(ctx context.Context, s *scope) error {
+	in := &s.in.Routing
+	route, found, err := r.read(ctx, s, rayservice.GRPCKind, names.ServiceGRPCRoute(s.service.Name))
+	if err != nil {
+		return err
+	}
+	if route != nil {
+		s.in.Children++
+		s.grpcLeft, in.Left = true, true
+	}
+	if !s.grpc {
+		return nil
+	}
+	wanted, state := maps.Clone(in.Weights), rayservice.RouteState{}
+	maps.DeleteFunc(wanted, func(cluster string, _ int32) bool {
+		return s.clusters[cluster] == nil || service.GRPCPort(&s.clusters[cluster].Spec) == 0
+	})
+	switch {
+	case !found:
+		s.grpc, state.RouteRefused = false, "the kind GRPCRoute is not installed"
+	case route != nil:
+		state = rayservice.StateOfRoute(route, names.ServiceGateway(s.service.Name))
+	case len(wanted) == 0: // no cluster serves gRPC
+		return nil
+	}
+	in.RouteReady = in.RouteReady && state.RouteReady && maps.Equal(wanted, state.Weights)
+	in.RouteRefused = cmp.Or(in.RouteRefused, state.RouteRefused)
+	return nil
 }
 
 // read returns the object, or nil if there is none, and whether its kind is served.

@@ -39,6 +39,7 @@ func (r *Reconciler) observeServe(ctx context.Context, s *scope) (reconcile.Outc
 		s.sites[name] = site
 		c := s.in.Clusters[name]
 		c.ServingSince = r.tracker.serving(s.service.UID, rc.UID, c.Pods > 0)
+		c.Measured = r.measured(ctx, s, rc)
 		c.Serve = serveOf(s, answer, r.tracker.known(s.service.UID, rc.UID))
 		if c.Serve.Deployed && !c.Serve.Known {
 			r.tracker.adopt(s.service.UID, rc.UID, s.service.Spec.ServeConfigV2)

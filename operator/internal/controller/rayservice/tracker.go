@@ -41,6 +41,8 @@ const (
 	// maxProbePause limits how late a recovered proxy receives requests.
 	maxProbePause = 4 * time.Second
 	maxReadPause  = 10 * time.Second
+	// maxMetricRequests limits the requests to Prometheus, which many users share.
+	maxMetricRequests = 8
 )
 
 // probed is a proxy on a head. Another Pod of the cluster does not inherit its answers.
@@ -63,6 +65,7 @@ type tracker struct {
 	probe      dashboards.Probe
 	serves     *poll.Poller[types.UID, *dashboard.ServeDetails]
 	probes     *poll.Poller[probed, bool]
+	metrics    *poll.Poller[types.UID, map[string]float64] // by cluster
 	clock      clock.PassiveClock
 	pace       PollIntervals
 	archive    *archive.Archive // gets the answers about Serve; nil for none
@@ -101,8 +104,9 @@ type deployment struct {
 func newTracker(c Config, wake func(types.NamespacedName)) *tracker {
 	return &tracker{
 		dashboards: dashboards.New(c.Connect, c.Live, c.Clock), probe: c.Probe, clock: c.Clock, pace: c.PollIntervals, archive: c.Archive, wake: wake,
-		serves: poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxReadPause}),
-		probes: poll.New[probed, bool](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxProbePause}),
+		serves:  poll.New[types.UID, *dashboard.ServeDetails](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxReadPause}),
+		probes:  poll.New[probed, bool](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxBackoff: maxProbePause}),
+		metrics: poll.New[types.UID, map[string]float64](poll.Options{Clock: c.Clock, Random: c.Jitter, MaxInFlight: maxMetricRequests}),
 	}
 }
 
@@ -251,6 +255,7 @@ func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) (gone []t
 			continue
 		}
 		t.serves.Unobserve(cluster, string(service))
+		t.metrics.Unobserve(cluster, string(service))
 		t.serves.Forget(cluster, commandDeploy)
 		if k.probed != nil {
 			t.probes.Unobserve(*k.probed, string(cluster))
@@ -264,10 +269,11 @@ func (t *tracker) keep(service types.UID, clusters map[types.UID]bool) (gone []t
 // forget drops all state of a RayService.
 func (t *tracker) forget(service types.UID) { t.keep(service, nil) }
 
-// Start implements manager.Runnable: it runs both pollers.
+// Start implements manager.Runnable: it runs the pollers.
 func (t *tracker) Start(ctx context.Context) error {
-	var both errgroup.Group
-	both.Go(func() error { return t.serves.Start(ctx) })
-	both.Go(func() error { return t.probes.Start(ctx) })
-	return both.Wait()
+	var all errgroup.Group
+	all.Go(func() error { return t.serves.Start(ctx) })
+	all.Go(func() error { return t.probes.Start(ctx) })
+	all.Go(func() error { return t.metrics.Start(ctx) })
+	return all.Wait()
 }

@@ -2,8 +2,10 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -97,24 +99,29 @@ func checkIncrementalUpgrade(out *rule.Report, s *service, path *field.Path) {
 
 const (
 	noPause  = "is not understood and pauses nothing; use true or false"
+	noGRPC   = "is not understood and routes nothing; use true or false"
 	noAction = "is not understood, so that a failed upgrade waits; use Abort or Wait"
 	noCanary = "is not understood, so that an upgrade in steps moves no traffic; use a whole percentage from 1 to 99, as in 10"
+	noBounds = "is not understood, so that a canary waits for its confirmation; use errorRate, p50, p90, p95 or p99 with a bound and minutes, as in errorRate<0.01,p99<500ms,for=5m"
 )
 
-var rs538 = rule.New(rule.Rule{ID: "RS-538", Field: "metadata.annotations: upgrade-paused, canary-weight, upgrade-failure-action", Condition: "not true or false; not a whole number from 1 to 99; not Abort or Wait",
+var rs538 = rule.New(rule.Rule{ID: "RS-538", Field: "metadata.annotations: upgrade-paused, grpc-route, canary-weight, canary-analysis, upgrade-failure-action", Condition: "not true or false; not a whole number from 1 to 99; not a list of bounds; not Abort or Wait",
 	Policies: []rule.Policy{
 		metadata.AnnotationPolicy(rayv1.AnnotationUpgradePaused, "matches('^(true|false)$')", noPause),
+		metadata.AnnotationPolicy(rayv1.AnnotationGRPCRoute, "matches('^(true|false)$')", noGRPC),
 		metadata.AnnotationPolicy(rayv1.AnnotationCanaryWeight, "matches('^[+]?0*[1-9][0-9]?$')", noCanary),
+		metadata.AnnotationPolicy(rayv1.AnnotationCanaryAnalysis, "matches('"+rayv1.CanaryAnalysisPattern+"')", noBounds),
 		metadata.AnnotationPolicy(rayv1.AnnotationUpgradeFailureAction, "matches('^(Abort|Wait)$')", noAction),
 	}})
-var rs539 = rule.New(rule.Rule{ID: "RS-539", Field: "metadata.annotations: canary-weight, canary-confirmed, upgrade-abort",
-	Condition: "a weight with another type than NewClusterWithIncrementalUpgrade; not the name of a cluster of the service"})
+var rs539 = rule.New(rule.Rule{ID: "RS-539", Field: "metadata.annotations: grpc-route, canary-weight, canary-analysis, canary-confirmed, upgrade-abort",
+	Condition: "a route or a weight with another type than NewClusterWithIncrementalUpgrade; a route without a port serve-grpc; an analysis without a weight; not the name of a cluster of the service"})
 
 // checkUpgradeControl reports annotations that do not do what they seem to ask for.
 func checkUpgradeControl(out *rule.Report, s *service) {
 	path := field.NewPath("metadata", "annotations")
 	paused, set := s.Annotations[rayv1.AnnotationUpgradePaused]
 	out.When(set && paused != "true" && paused != "false").Invalid(rs538, path.Key(rayv1.AnnotationUpgradePaused), paused, noPause)
+	checkGRPCRoute(out, s, path.Key(rayv1.AnnotationGRPCRoute))
 	action, set := s.Annotations[rayv1.AnnotationUpgradeFailureAction]
 	known := action == string(rayv1.UpgradeFailureAbort) || action == string(rayv1.UpgradeFailureWait)
 	out.When(set && !known).Invalid(rs538, path.Key(rayv1.AnnotationUpgradeFailureAction), action, noAction)
@@ -122,12 +129,33 @@ func checkUpgradeControl(out *rule.Report, s *service) {
 	case set && percent == 0:
 		out.Invalid(rs538, path.Key(rayv1.AnnotationCanaryWeight), s.Annotations[rayv1.AnnotationCanaryWeight], noCanary)
 	case set && !s.incremental():
-		out.Forbidden(rs539, path.Key(rayv1.AnnotationCanaryWeight), "has no effect unless upgradeStrategy.type is NewClusterWithIncrementalUpgrade")
+		out.Forbidden(rs539, path.Key(rayv1.AnnotationCanaryWeight), onlySteps)
 	}
+	analysis, set := rayv1.CanaryAnalysisOf(s.Annotations)
+	_, weighed := rayv1.CanaryWeightOf(s.Annotations)
+	out.When(set && analysis == nil).Invalid(rs538, path.Key(rayv1.AnnotationCanaryAnalysis), s.Annotations[rayv1.AnnotationCanaryAnalysis], noBounds)
+	out.When(set && !weighed).Forbidden(rs539, path.Key(rayv1.AnnotationCanaryAnalysis), "has no effect without "+rayv1.AnnotationCanaryWeight)
 	for _, key := range []string{rayv1.AnnotationCanaryConfirmed, rayv1.AnnotationUpgradeAbort} {
 		name, set := s.Annotations[key]
 		out.When(set && s.Name != "" && !strings.HasPrefix(name, s.Name+"-")).Invalid(rs539, path.Key(key), name,
 			"names no cluster of this service; use the name in status.pendingServiceStatus.rayClusterName")
+	}
+}
+
+const onlySteps = "has no effect unless upgradeStrategy.type is NewClusterWithIncrementalUpgrade"
+
+func checkGRPCRoute(out *rule.Report, s *service, path *field.Path) {
+	ports := func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.Name == rayv1.PortServeGRPC })
+	}
+	switch value, set := s.Annotations[rayv1.AnnotationGRPCRoute]; {
+	case !set, value == "false":
+	case value != "true":
+		out.Invalid(rs538, path, value, noGRPC)
+	case !s.incremental():
+		out.Forbidden(rs539, path, onlySteps)
+	case !slices.ContainsFunc(s.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers, ports):
+		out.Forbidden(rs539, path, "has no effect without a port "+rayv1.PortServeGRPC+" of the head's Ray container")
 	}
 }
 

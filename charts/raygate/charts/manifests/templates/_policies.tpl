@@ -2291,6 +2291,11 @@ spec:
       || variables.old_annotations['raygate.io/upgrade-paused'].matches('^(true|false)$')))
     message: 'metadata.annotations[raygate.io/upgrade-paused]: is not understood and
       pauses nothing; use true or false (RS-538)'
+  - expression: false || (!('raygate.io/grpc-route' in variables.annotations) || variables.annotations['raygate.io/grpc-route'].matches('^(true|false)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/grpc-route' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/grpc-route'].matches('^(true|false)$')))
+    message: 'metadata.annotations[raygate.io/grpc-route]: is not understood and routes
+      nothing; use true or false (RS-538)'
   - expression: false || (!('raygate.io/canary-weight' in variables.annotations) ||
       variables.annotations['raygate.io/canary-weight'].matches('^[+]?0*[1-9][0-9]?$'))
       || (request.operation == 'UPDATE' && !(!('raygate.io/canary-weight' in variables.old_annotations)
@@ -2298,6 +2303,13 @@ spec:
     message: 'metadata.annotations[raygate.io/canary-weight]: is not understood, so
       that an upgrade in steps moves no traffic; use a whole percentage from 1 to
       99, as in 10 (RS-538)'
+  - expression: false || (!('raygate.io/canary-analysis' in variables.annotations)
+      || variables.annotations['raygate.io/canary-analysis'].matches('^(errorRate<0?[.][0-9]*[1-9][0-9]*|p(50|90|95|99)<[1-9][0-9]{0,6}ms)(,(errorRate<0?[.][0-9]*[1-9][0-9]*|p(50|90|95|99)<[1-9][0-9]{0,6}ms))*(,for=[1-9][0-9]{0,2}m)?$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/canary-analysis' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/canary-analysis'].matches('^(errorRate<0?[.][0-9]*[1-9][0-9]*|p(50|90|95|99)<[1-9][0-9]{0,6}ms)(,(errorRate<0?[.][0-9]*[1-9][0-9]*|p(50|90|95|99)<[1-9][0-9]{0,6}ms))*(,for=[1-9][0-9]{0,2}m)?$')))
+    message: 'metadata.annotations[raygate.io/canary-analysis]: is not understood,
+      so that a canary waits for its confirmation; use errorRate, p50, p90, p95 or
+      p99 with a bound and minutes, as in errorRate<0.01,p99<500ms,for=5m (RS-538)'
   - expression: false || (!('raygate.io/upgrade-failure-action' in variables.annotations)
       || variables.annotations['raygate.io/upgrade-failure-action'].matches('^(Abort|Wait)$'))
       || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-failure-action'

@@ -68,6 +68,7 @@ device-admission,history,kubernetes-proxy,mtls,routes,scheduler-plugins,token-au
   - gateway.networking.k8s.io
   resources:
   - gateways
+  - grpcroutes
   - httproutes
   verbs:
   - create
