@@ -24,7 +24,8 @@ type LogOptions struct {
 	Attempt int32
 	// UID of a RayJob that was deleted. Empty means the RayJob of the name, or the last one that had it.
 	UID string
-	// File is a log of a node in the history, such as raylet.out; empty means the log of the source.
+	// File is a log of a node, such as raylet.out. Of JobLogs it is one in the history; empty means the log of the source. Of NodeLogs empty means
+	// raylet.out.
 	File string
 	// Node is the node of File: the name of its Pod, its address, or its id in Ray. Empty means the head.
 	Node string
@@ -37,6 +38,12 @@ func (c *Client) JobLogs(ctx context.Context, namespace, name string, o LogOptio
 	return c.logs(ctx, JobKind.service.Methods().ByName("GetJobLogs"), fields{
 		"namespace": namespace, "name": name, "source": o.Source, "attempt": o.Attempt, "uid": o.UID, "file": o.File, "node": o.Node,
 	}, o)
+}
+
+// NodeLogs returns a log of a node of a running RayCluster, in parts as JobLogs does. Of the options, File, Node, Tail and Offset count.
+func (c *Client) NodeLogs(ctx context.Context, namespace, cluster string, o LogOptions) iter.Seq2[[]byte, error] {
+	o.Follow = false
+	return c.logs(ctx, submissionMethods.ByName("GetNodeLogs"), fields{"namespace": namespace, "cluster": cluster, "file": o.File, "node": o.Node}, o)
 }
 
 func (c *Client) logs(ctx context.Context, method protoreflect.MethodDescriptor, about fields, o LogOptions) iter.Seq2[[]byte, error] {
@@ -66,7 +73,10 @@ func (c *Client) logs(ctx context.Context, method protoreflect.MethodDescriptor,
 func (c *Client) oneLog(ctx context.Context, method protoreflect.MethodDescriptor, about fields, o *LogOptions, yield func([]byte) bool) (progress bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	values := fields{"follow": o.Follow, "tail_lines": o.Tail, "offset": o.Offset}
+	values := fields{"tail_lines": o.Tail, "offset": o.Offset}
+	if o.Follow {
+		values["follow"] = true
+	}
 	maps.Copy(values, about)
 	stream, err := openStream(ctx, c.conn, method, values)
 	if err != nil {

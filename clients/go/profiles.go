@@ -14,3 +14,12 @@ func (c *Client) Profiles(ctx context.Context, namespace string) ([]*raygatev2.P
 	resp, err := raygatev2.NewProfileServiceClient(c.conn).ListProfiles(ctx, &raygatev2.ListProfilesRequest{Namespace: namespace})
 	return resp.GetProfiles(), err
 }
+
+// Queues returns the names of the LocalQueues of Kueue in a namespace, in order; none without Kueue.
+func (c *Client) Queues(ctx context.Context, namespace string) (names []string, err error) {
+	resp, err := raygatev2.NewProfileServiceClient(c.conn).ListQueues(ctx, &raygatev2.ListQueuesRequest{Namespace: namespace})
+	for _, queue := range resp.GetQueues() {
+		names = append(names, queue.GetName())
+	}
+	return names, err
+}

@@ -12,6 +12,8 @@ import (
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
+var submissionMethods = raygatev2.File_raygate_v2_submission_service_proto.Services().Get(0).Methods()
+
 // Submissions are the Ray jobs of a running RayCluster.
 type Submissions struct {
 	client             *Client
@@ -79,6 +81,5 @@ func (s *Submissions) List(ctx context.Context) iter.Seq2[*raygatev2.Submission,
 
 // Logs returns the log of a job, as JobLogs does.
 func (s *Submissions) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[[]byte, error] {
-	method := raygatev2.File_raygate_v2_submission_service_proto.Services().Get(0).Methods().ByName("GetSubmissionLogs")
-	return s.client.logs(ctx, method, fields{"namespace": s.namespace, "cluster": s.cluster, "submission_id": id}, o)
+	return s.client.logs(ctx, submissionMethods.ByName("GetSubmissionLogs"), fields{"namespace": s.namespace, "cluster": s.cluster, "submission_id": id}, o)
 }

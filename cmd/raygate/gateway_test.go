@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/test/controlplane"
@@ -15,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
 
@@ -451,19 +454,61 @@ func TestCompletion(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			args := slices.Concat([]string{"__complete", tc.args[0], "-n", ns}, tc.args[1:])
-			r := raygate(args...)
-			var got []string
-			for line := range strings.Lines(r.out) {
-				if line = strings.TrimSpace(line); !strings.HasPrefix(line, ":") {
-					got = append(got, line)
-				}
-			}
-			if !slices.Equal(got, tc.want) {
+			if got := offered(args...); !slices.Equal(got, tc.want) {
 				t.Errorf("offers %q, want %q", got, tc.want)
 			}
 		})
 	}
+	g.queue(t, ns, "team-b")
+	if got := offered("__complete", "submit", "-n", ns, "--queue", ""); !slices.Equal(got, []string{"team-b"}) {
+		t.Errorf("offers the queues %q", got)
+	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		raygate("completion", shell).want(t, 0, "raygate")
+	}
+}
+
+// offered are the completions of a command.
+func offered(args ...string) (all []string) {
+	for line := range strings.Lines(raygate(args...).out) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, ":") {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// queue makes a LocalQueue, of a CRD as Kueue's.
+func (g *gateway) queue(t *testing.T, ns, name string) {
+	t.Helper()
+	crd := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: localqueues.kueue.x-k8s.io}
+spec:
+  group: kueue.x-k8s.io
+  names: {kind: LocalQueue, listKind: LocalQueueList, plural: localqueues, singular: localqueue}
+  scope: Namespaced
+  versions:
+  - {name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}, additionalPrinterColumns: [{name: ClusterQueue, type: string, jsonPath: .spec.clusterQueue}]}
+`), crd); err != nil {
+		t.Fatal(err)
+	}
+	crds := g.dynamic.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = crds.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}) })
+	queue := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": map[string]any{"name": name}}}
+	queues := g.dynamic.Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "localqueues"}).Namespace(ns)
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // until the API server serves it
+		_, err := queues.Create(t.Context(), queue, metav1.CreateOptions{})
+		if err == nil {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatal(err)
+		}
 	}
 }

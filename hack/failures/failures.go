@@ -78,7 +78,7 @@ func nothing(Method) bool { return false }
 
 // dashboards are the methods that ask the dashboard of a cluster.
 func dashboards(m Method) bool {
-	return strings.Contains(m.Name, "Submission") || packages(m) || m.is("StopJob", "GetJobLogs")
+	return strings.Contains(m.Name, "Submission") || packages(m) || m.is("StopJob", "GetJobLogs", "GetNodeLogs")
 }
 
 // packages are the methods about packages of files.

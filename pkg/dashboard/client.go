@@ -41,8 +41,8 @@ type Client interface {
 	// Answer returns the JSON with which the dashboard answers a page of its own. target is a path without the first slash, with its query.
 	// ErrTooLarge means that it has more than limit bytes, or too many values.
 	Answer(ctx context.Context, target string, limit int64) (json.RawMessage, error)
-	// NodeLog returns the last lines of a log file of a node, which Ray identifies by an id. The caller must close it. The context covers the
-	// call and the reads.
+	// NodeLog returns the last lines of a log file of a node, which Ray identifies by an id; -1 for all lines. The caller must close it. The
+	// context covers the call and the reads.
 	NodeLog(ctx context.Context, node, file string, lines int) (io.ReadCloser, error)
 
 	// ServeDetails returns the state of Ray Serve, with the applications that were deployed by DeployServe or the like and not

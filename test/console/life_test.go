@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/test/console/internal/browser"
 )
 
 const editorLabel = "YAML or JSON of the object"
@@ -125,7 +126,7 @@ func TestJob(t *testing.T) {
 	u.fill("spinbutton", "Workers", "0")
 	u.fill("textbox", "CPUs per Pod", "100m")
 	u.fill("textbox", "Memory per Pod", "100Mi")
-	u.fill("textbox", "Queue", "team-a")                                  // there is no Kueue, which would suspend the job
+	u.fill("combobox", "Queue", "team-a")                                 // there is no Kueue, which would suspend the job
 	for _, name := range []string{"Name", "Entrypoint", "CPUs per Pod"} { // hints are no part of names
 		if field := u.finds("textbox", name); field.Name != name {
 			t.Errorf("the field %s is called %q", name, field.Name)
@@ -146,6 +147,23 @@ func TestJob(t *testing.T) {
 	u.click("link", "Jobs")
 	u.hasRows("train")
 	u.looks("jobs")
+}
+
+// The form of a job offers the queues of the namespace.
+func TestQueuesAreOffered(t *testing.T) {
+	t.Parallel()
+	u := comesTo(t, stage.admin, "/ui/")
+	_, err := u.page.Intercept(browser.Answer{Status: 200, JSON: `{"queues": [{"name": "team-a"}, {"name": "team-b"}]}`}, "*/namespaces/default/queues")
+	u.must(err)
+	u.goTo("/ui/submit?namespace=default")
+	u.finds("combobox", "Queue")
+	u.must(u.page.Wait(func() error {
+		var offered string
+		if err := u.page.Run(`[...document.querySelector('#submit-queue').list.options].map((o) => o.value).join()`, &offered); err != nil || offered != "team-a,team-b" {
+			return fmt.Errorf("%q is offered: %w", offered, err)
+		}
+		return nil
+	}))
 }
 
 // A profile takes the place of image and sizes in the form.

@@ -82,6 +82,10 @@ func TestSubmitFolder(t *testing.T) {
 	ns, dir := namespace(t), t.TempDir()
 	rest(t, "POST", clustersOf(ns), "application/yaml", manifest("demo", ns, 0)).want(t, 201)
 	waitReady(t, ns, "demo", 0)
+	head := headPod(t, ns, "demo").Name
+	if stdout, stderr, code := raygate(t, ns, "logs", "--cluster", "demo", "--file", "raylet.out", "--node", head); code != 0 || !strings.HasPrefix(stdout, "(raylet) ") {
+		t.Errorf("the log of a node: exit code %d, output %q, standard error:\n%s", code, stdout, stderr)
+	}
 	write := func(path, content string) {
 		t.Helper()
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755), os.WriteFile(filepath.Join(dir, path), []byte(content), 0o600)); err != nil {

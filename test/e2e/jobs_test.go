@@ -227,9 +227,13 @@ func submitByHand(t *testing.T, ns, name, entrypoint string) {
 // headOf is the head Pod of the cluster of a RayJob.
 func headOf(t *testing.T, j *rayv1.RayJob) *corev1.Pod {
 	t.Helper()
+	return headPod(t, j.Namespace, j.Status.RayClusterName)
+}
+
+func headPod(t *testing.T, ns, cluster string) *corev1.Pod {
+	t.Helper()
 	pods := &corev1.PodList{}
-	err := product.client.List(t.Context(), pods, client.InNamespace(j.Namespace),
-		client.MatchingLabels{rayv1.LabelCluster: j.Status.RayClusterName, rayv1.LabelNodeType: string(rayv1.HeadNode)})
+	err := product.client.List(t.Context(), pods, client.InNamespace(ns), client.MatchingLabels{rayv1.LabelCluster: cluster, rayv1.LabelNodeType: string(rayv1.HeadNode)})
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("%d head Pods, %v", len(pods.Items), err)
 	}

@@ -2,10 +2,8 @@ package resource
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,12 +12,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-const (
-	// labelJobUID is Kueue's label of a Workload with the UID of the queued object.
-	labelJobUID = "kueue.x-k8s.io/job-uid"
-	// kueueTime bounds the requests about Kueue.
-	kueueTime = 3 * time.Second
-)
+// labelJobUID is Kueue's label of a Workload with the UID of the queued object.
+const labelJobUID = kueueGroup + "/job-uid"
 
 // workload is the part of a Workload of Kueue that diagnoses read. It is the same in v1beta1 and v1beta2.
 type workload struct {
@@ -48,7 +42,8 @@ func (e *evidence) readWorkload(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, kueueTime)
 	defer cancel()
 	var found struct{ Items []*workload }
-	if err := e.readKueue(ctx, "kueue.x-k8s.io", "workloads", labelJobUID+"="+string(e.item.UID), &found); err != nil {
+	workloads := kueueResource{group: kueueGroup, name: "workloads", params: map[string]string{"labelSelector": labelJobUID + "=" + string(e.item.UID)}}
+	if err := workloads.read(ctx, e.Core, e.item.Namespace, &found); err != nil {
 		if !apierrors.IsNotFound(err) {
 			e.Warn(ctx, fmt.Sprintf("the Workload of Kueue is left out: %v", err))
 		}
@@ -73,7 +68,8 @@ func (e *evidence) readPosition(ctx context.Context) {
 			PositionInLocalQueue   int
 		}
 	}
-	if e.readKueue(ctx, "visibility.kueue.x-k8s.io", "localqueues/"+e.item.Labels[rayv1.LabelKueueQueue]+"/pendingworkloads", "", &pending) != nil {
+	queue := kueueResource{group: "visibility." + kueueGroup, name: "localqueues/" + e.item.Labels[rayv1.LabelKueueQueue] + "/pendingworkloads"}
+	if queue.read(ctx, e.Core, e.item.Namespace, &pending) != nil {
 		return // the API may be absent, and needs a permission of its own
 	}
 	for _, p := range pending.Items {
@@ -81,22 +77,6 @@ func (e *evidence) readPosition(ctx context.Context) {
 			e.workload.position = fmt.Sprintf(" at position %d, which is position %d of its ClusterQueue", p.PositionInLocalQueue+1, p.PositionInClusterQueue+1)
 		}
 	}
-}
-
-// readKueue reads a resource in the namespace of the object, in the newest version that the API server has.
-func (e *evidence) readKueue(ctx context.Context, group, resource, selector string, into any) (err error) {
-	for _, version := range []string{"v1beta2", "v1beta1"} {
-		var raw []byte
-		raw, err = e.Core.Get().AbsPath("/apis", group, version, "namespaces", e.item.Namespace, resource).Param("labelSelector", selector).
-			SetHeader("Accept", "application/json").MaxRetries(0).Do(ctx).Raw()
-		if err == nil {
-			return json.Unmarshal(raw, into)
-		}
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	return err
 }
 
 // checkQueue reports why Kueue keeps the object suspended.

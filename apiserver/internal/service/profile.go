@@ -33,3 +33,19 @@ func (s *profileServer) ListProfiles(ctx context.Context, req *raygatev2.ListPro
 	}
 	return resp, nil
 }
+
+// ListQueues implements raygatev2.ProfileServiceServer.
+func (s *profileServer) ListQueues(ctx context.Context, req *raygatev2.ListQueuesRequest) (*raygatev2.ListQueuesResponse, error) {
+	if err := resource.CheckNamespace(req.GetNamespace()); err != nil {
+		return nil, err
+	}
+	names, err := resource.Queues(ctx, s.reader.Core, req.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	resp := &raygatev2.ListQueuesResponse{}
+	for _, name := range names {
+		resp.Queues = append(resp.Queues, &raygatev2.Queue{Name: name})
+	}
+	return resp, nil
+}

@@ -141,3 +141,27 @@ func TestListProfiles(t *testing.T) {
 		})
 	}
 }
+
+func TestListQueues(t *testing.T) {
+	rows := map[string]any{"kind": "Table", "rows": []any{map[string]any{"cells": []any{"team-b", "all", 3}}, map[string]any{"cells": []any{"team-a", "all", 0}}}}
+	for name, tc := range map[string]struct {
+		version string
+		queues  any
+		code    int
+		want    string
+	}{
+		"all":              {"v1beta2", rows, 200, `{"queues":[{"name":"team-a"},{"name":"team-b"}]}`},
+		"an older version": {"v1beta1", rows, 200, `{"queues":[{"name":"team-a"},{"name":"team-b"}]}`},
+		"no Kueue":         {"v1beta1", nil, 200, `{}`},
+		"forbidden":        {"v1beta2", "forbidden", 403, "FORBIDDEN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.kueue = map[string]any{"/apis/kueue.x-k8s.io/" + tc.version + "/namespaces/default/localqueues": tc.queues}
+			code, _, body, err := w.send(t, "GET", "queues", "")
+			if body = strings.Join(strings.Fields(body), ""); err != nil || code != tc.code || !strings.Contains(body, tc.want) {
+				t.Errorf("got %d %v: %s", code, err, body)
+			}
+		})
+	}
+}

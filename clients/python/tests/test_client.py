@@ -110,9 +110,26 @@ def test_cron_jobs_and_services(client, name):
 
 @pytest.fixture
 def folder(tmp_path, name):
-    for path, text in (("main.sh", f"# {name}\necho in the folder\n"), (".rayignore", "secret\n"), ("secret", "secret text\n")):
+    """200 files, of which one imports another, and one that is not sent."""
+    (tmp_path / "lib").mkdir()
+    for n in range(198):
+        (tmp_path / "lib" / f"part{n}.py").write_text(f"TEXT = 'part {n} of the folder'\n")
+    main = f"# {name}\nimport os, sys\nfrom lib import part197\nprint(part197.TEXT, os.path.exists('secret'))\nsys.exit(7)\n"
+    for path, text in (("main.py", main), (".rayignore", "secret\n"), ("secret", "secret text\n")):
         (tmp_path / path).write_text(text)
     return tmp_path
+
+
+def runs_twice(client, folder, after=lambda: None, **where):
+    """Run a folder twice, of which the second time sends nothing."""
+    lines, states = [], []
+    for _ in range(2):
+        with pytest.raises(raygate.JobFailedError, match="exit code 7"):
+            client.jobs.run("python3 main.py", working_dir=folder, progress=states.append, logs=lines.append, **where)
+        assert printed("".join(lines)).endswith("part 197 of the folder False\n")
+        lines.clear()
+        after()
+    assert [state.partition(" of ")[0] for state in states if " files of " in state] == ["uploading 200 files", "uploaded 200 files", "not sent again: 200 files"]
 
 
 def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, folder, capsys):
@@ -130,11 +147,11 @@ def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, fold
         log = "".join(client.submissions.logs(name, done.id))
         assert printed(log) == "one\ngrüß\n"
         assert "".join(client.submissions.logs(name, done.id, tail_lines=1)) == log.splitlines(keepends=True)[-1]
-        lines.clear()
-        client.jobs.run("cat secret; sh main.sh", cluster=name, working_dir=folder, progress=states.append, logs=lines.append)
-        assert client.submissions.ended(name, client.submissions.create(name, "sh main.sh", working_dir=folder).id).status == "SUCCEEDED"
-        assert printed("".join(lines)).endswith("in the folder\n") and "secret text" not in "".join(lines)
-        assert any(state.startswith("uploaded 2 files of ") for state in states)
+        assert "".join(client.clusters.logs(name, tail_lines=3)).count("\n") in (1, 2, 3)
+        with pytest.raises(raygate.NotFoundError, match="it has .*raylet.out"):
+            "".join(client.clusters.logs(name, file="nothing.out"))
+        runs_twice(client, folder, cluster=name)
+        assert client.submissions.ended(name, client.submissions.create(name, "python3 main.py", working_dir=folder).id).message.driver_exit_code == 7
     client.clusters.wait(name, "deleted")
     with pytest.raises(raygate.NotFoundError):
         client.clusters.get(name)
@@ -157,13 +174,11 @@ def test_program_with_a_cluster_of_its_own(client, name):
 
 
 def test_folder_with_a_cluster_of_its_own(client, name, folder):
-    lines, states = [], []
-    for _ in range(2):
-        client.jobs.run("sh main.sh", cluster=head(rayVersion=RAY_VERSION), name=name, working_dir=folder, progress=states.append, logs=lines.append)
+    def gone():
         client.jobs.delete(name)
         client.jobs.wait(name, "deleted")
-    assert printed("".join(lines)).endswith("in the folder\n")
-    assert [state.partition(" of ")[0] for state in states if " of " in state] == ["uploading 2 files", "uploaded 2 files", "not sent again: 2 files"]
+
+    runs_twice(client, folder, gone, cluster=head(rayVersion=RAY_VERSION), name=name)
 
 
 def test_job_that_fails_says_why(client, name):

@@ -1,5 +1,7 @@
 """Descriptions of objects in typed Python."""
 
+import typing
+
 import pytest
 
 import raygate
@@ -99,6 +101,30 @@ def test_cluster_of_a_block():
     assert head["image"] == "rayproject/ray:2.55.0" and "amd.com/gpu" not in head["resources"]["limits"]
     assert group["template"]["spec"]["nodeSelector"] == {"pool": "gpu"} and containers(group)[0]["resources"]["limits"]["amd.com/gpu"] == "1"
     assert raygate.Cluster(spec=raygate.ClusterSpec(name="other")).manifest["metadata"]["name"] == "other"
+
+
+def test_kind_of_gpu_is_one_of_the_labels_of_nodes():
+    cluster = raygate.Cluster(workers=4, gpu="a100", node_selector={"pool": "gpu"})
+    (group,) = documents.to_dict(documents.from_dict(cluster_pb2.RayCluster, cluster.manifest))["spec"]["workerGroupSpecs"]
+    pod = group["template"]["spec"]
+    assert group["replicas"] == 4 and containers(group)[0]["resources"]["limits"]["nvidia.com/gpu"] == "1" and pod["nodeSelector"] == {"pool": "gpu"}
+    terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    found = {label["key"]: (label["operator"], label["values"]) for term in terms for label in term["matchExpressions"]}
+    assert len(terms) == len(found) == 3 and found["karpenter.k8s.aws/instance-gpu-name"] == ("In", ["a100"])
+    assert found["cloud.google.com/gke-accelerator"] == ("In", ["nvidia-tesla-a100", "nvidia-a100-80gb"])
+    assert found["nvidia.com/gpu.product"][1][:2] == ["NVIDIA-A100-SXM4-40GB", "NVIDIA-A100-SXM4-80GB"]
+    # The template's own terms hold as well.
+    zone, other = {"key": "zone", "operator": "In", "values": ["a"]}, {"key": "spot", "operator": "DoesNotExist"}
+    required: dict = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [zone]}, {"matchFields": [other]}]}}
+    template = raygate.manifests.PodTemplate(spec={"affinity": {"podAffinity": {}, "nodeAffinity": required}})
+    group = raygate.Group(template=template, resources=raygate.Resources(accelerator=raygate.Accelerator.gpu(8, kind="a10"))).group(raygate.ClusterSpec())
+    affinity = group["template"]["spec"]["affinity"]
+    terms = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert affinity["podAffinity"] == {} and [len(term["matchExpressions"]) for term in terms] == [2, 2, 1, 1] and terms[3]["matchFields"] == [other]
+    assert len(required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][0]["matchExpressions"]) == 1
+    assert set(typing.get_args(raygate.GPUKind)) == {kind for kind in typing.get_args(raygate.GPUKind) if raygate.Accelerator.gpu(kind=kind).any_node_label}
+    with pytest.raises(ValueError, match=r"'a1000' is not a kind of GPU: use a10, a100, .*product="):
+        raygate.Cluster(gpu="a1000")
 
 
 @pytest.mark.parametrize("stopped", [{"submissionId": "s", "status": "RUNNING"}, None])

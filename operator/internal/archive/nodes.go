@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/url"
 	"regexp"
 	"slices"
 
@@ -32,9 +31,6 @@ const (
 
 	// beginning is the first line of a log whose beginning is missing.
 	beginning = "[raygate: the beginning of the log was cut here]\n"
-
-	nodesTarget = "api/v0/nodes?limit=1000&filter_keys=state&filter_predicates=%3D&filter_values=ALIVE"
-	logsTarget  = "api/v0/logs?node_id="
 )
 
 // nodeReader reads the logs of the nodes of one cluster.
@@ -77,22 +73,15 @@ func (n *nodeReader) lose(format string, args ...any) {
 
 // list returns the nodes that run, the head first.
 func (n *nodeReader) list(ctx context.Context) (nodes []history.NodeLog, err error) {
-	var found struct {
-		Data struct {
-			Result struct {
-				Result []struct {
-					ID   string `json:"node_id"`
-					IP   string `json:"node_ip"`
-					Head bool   `json:"is_head_node"`
-				} `json:"result"`
-			} `json:"result"`
-		} `json:"data"`
-	}
-	if err := n.read(ctx, nodesTarget, &found); err != nil {
+	var found []dashboard.Node
+	if err := n.call(ctx, func(ctx context.Context, c dashboard.Client) (err error) {
+		found, err = dashboard.Nodes(ctx, c, maxAnswer)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	pods := podNames(n.record)
-	for _, node := range found.Data.Result.Result {
+	for _, node := range found {
 		l := history.NodeLog{Node: node.ID, IP: node.IP, Pod: pods[node.IP], Head: node.Head}
 		if l.Head {
 			nodes = slices.Insert(nodes, 0, l)
@@ -122,30 +111,18 @@ func (n *nodeReader) call(ctx context.Context, do func(context.Context, dashboar
 	return n.config.Dashboards.Call(ctx, *n.subject.Site, func(c dashboard.Client) error { return do(ctx, c) })
 }
 
-// read decodes an answer of the dashboard.
-func (n *nodeReader) read(ctx context.Context, target string, into any) error {
-	return n.call(ctx, func(ctx context.Context, c dashboard.Client) error {
-		text, err := c.Answer(ctx, target, maxAnswer)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(text, into)
-	})
-}
-
 // node yields the logs of a node; false once nothing more is wanted.
 func (n *nodeReader) node(ctx context.Context, node history.NodeLog, yield func(history.NodeLog, []byte) bool) bool {
-	var found struct {
-		Data struct {
-			Result map[string][]string `json:"result"`
-		} `json:"data"`
-	}
-	if err := n.read(ctx, logsTarget+url.QueryEscape(node.Node), &found); err != nil {
+	var found map[string][]string
+	if err := n.call(ctx, func(ctx context.Context, c dashboard.Client) (err error) {
+		found, err = dashboard.NodeLogs(ctx, c, node.Node, maxAnswer)
+		return err
+	}); err != nil {
 		n.lose("the logs of node %s are missing: %v", node.Name(), err)
 		return true
 	}
 	failures := 0
-	for i, file := range n.wanted(found.Data.Result) {
+	for i, file := range n.wanted(found) {
 		node.File, node.Component = file.name, file.component
 		switch {
 		case i == maxFiles:

@@ -22,6 +22,7 @@ from raygate.errors import (
     Violation,
 )
 from raygate.gateway_warnings import GatewayWarning
+from raygate.gpus import GPUKind
 from raygate.logins import login, logout
 from raygate.objects import (
     Diagnosis,
@@ -56,6 +57,7 @@ __all__ = [
     "Diagnosis",
     "Event",
     "ForbiddenError",
+    "GPUKind",
     "GatewayWarning",
     "Group",
     "Head",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from raygate._sync.client import Client
 from raygate.errors import RaygateError
+from raygate.gpus import GPUKind
 from raygate.objects import Object
 from raygate.progress import Progress
 from raygate.specs import Accelerator, ClusterSpec, Group, Head, Resources
@@ -33,7 +34,7 @@ class Cluster:
         workers: int = 0,
         cpu: Union[float, str, None] = None,
         memory: str = "",
-        gpu: Union[int, Accelerator] = 0,
+        gpu: Union[int, GPUKind, Accelerator] = 0,
         ray_version: str = "",
         image: str = "",
         node_selector: Optional[Mapping[str, str]] = None,
@@ -47,15 +48,16 @@ class Cluster:
         progress: Progress = True,
         client: Optional[Client] = None,
     ) -> None:
-        """Describe the cluster; without a name it gets one. `cpu` and `memory` are those of each Pod, by default 1 and 4Gi, and `gpu` the NVIDIA GPUs or
-        other devices of each worker, or of the head if there are no workers. The image is by default rayproject/ray of the version. `node_selector` has
-        labels of nodes for Pods with devices. `queue` is a queue of Kueue, and `profile` has what is not given. `spec` describes a cluster of any form in
-        place of all these. The ports are those of a session. Without a client it is made of the environment."""
+        """Describe the cluster; without a name it gets one. `cpu` and `memory` are those of each Pod, by default 1 and 4Gi. `gpu` has the NVIDIA GPUs or
+        other devices of each worker, or of the head if there are no workers: a number, or one GPU of a kind such as "a100". The image is by default
+        rayproject/ray of the version. `node_selector` has labels of nodes for Pods with devices. `queue` is a queue of Kueue, and `profile` has what is not
+        given. `spec` describes a cluster of any form in place of all these. The ports are those of a session. Without a client it is made of the
+        environment."""
         self._client, self._own = client, client is None
         self._namespace, self._ports, self._timeout, self._progress = namespace, ports, timeout, progress
         if spec is None:
-            if isinstance(gpu, int):
-                gpu = Accelerator.gpu(gpu)
+            if not isinstance(gpu, Accelerator):
+                gpu = Accelerator.gpu(gpu) if isinstance(gpu, int) else Accelerator.gpu(kind=gpu)
             devices = replace(gpu, node_selector={**gpu.node_selector, **(node_selector or {})}) if gpu.count else None
             plain, equipped = Resources(cpu, memory), Resources(cpu, memory, devices)
             spec = ClusterSpec(

@@ -10,11 +10,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar, Union
+from typing import Any, Generic, Optional, TypeVar, Union
 
 import yaml
 from google.protobuf.message import Message
 
+from raygate.gpus import GPUKind, node_labels
 from raygate.manifests import PodTemplate, RayClusterSpec, RayCronJobSpec, RayJobSpec, RayServiceSpec, Toleration
 from raygate.v2 import cluster_pb2, cronjob_pb2, job_pb2, serve_pb2
 
@@ -40,11 +41,15 @@ class Accelerator:
     """Labels of nodes with such devices."""
     hosts: int = 1
     """Pods that share a slice of TPUs: a replica of a group has as many."""
+    any_node_label: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Labels of which a node has one, with its possible values."""
 
     @classmethod
-    def gpu(cls, count: int = 1, product: str = "") -> Accelerator:
-        """Return NVIDIA GPUs. product is the label nvidia.com/gpu.product of the nodes, such as NVIDIA-A100-SXM4-80GB; empty for any."""
-        return cls(count, node_selector={"nvidia.com/gpu.product": product} if product else {})
+    def gpu(cls, count: int = 1, product: str = "", kind: Optional[GPUKind] = None) -> Accelerator:
+        """Return NVIDIA GPUs. kind is a model, such as a100, by the labels of nodes of GPU feature discovery, GKE or Karpenter on AWS. product is the label
+        nvidia.com/gpu.product of the nodes, such as NVIDIA-A100-SXM4-80GB. Without them the GPUs are any."""
+        selector = {"nvidia.com/gpu.product": product} if product else {}
+        return cls(count, node_selector=selector, any_node_label=node_labels(kind) if kind else {})
 
     @classmethod
     def tpu(cls, kind: str, topology: str, chips: int = 4) -> Accelerator:
@@ -106,6 +111,8 @@ class Pods:
         accelerator = self.resources.accelerator
         if selector := {**pod.get("nodeSelector", {}), **(accelerator.node_selector if accelerator else {}), **self.node_selector}:
             pod["nodeSelector"] = selector
+        if accelerator and accelerator.any_node_label:
+            pod["affinity"] = _with_any_label(pod.get("affinity", {}), accelerator.any_node_label)
         if self.tolerations:
             pod["tolerations"] = [*pod.get("tolerations", ()), *self.tolerations]
         if pod:
@@ -126,6 +133,20 @@ class Pods:
             others = [each for each in ray.get("env", ()) if each["name"] not in self.env]
             ray["env"] = others + [{"name": name, "value": value} for name, value in self.env.items()]
         return ray
+
+
+def _with_any_label(affinity: Mapping[str, Any], labels: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the affinity, which also requires one of the labels of a node."""
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    nodes: Mapping[str, Any] = affinity.get("nodeAffinity", {})
+    selector: Mapping[str, Any] = nodes.get(required, {})
+    given: Sequence[Mapping[str, Any]] = selector.get("nodeSelectorTerms") or [{}]
+    terms = [
+        {**term, "matchExpressions": [*term.get("matchExpressions", ()), {"key": label, "operator": "In", "values": list(values)}]}
+        for term in given
+        for label, values in labels.items()
+    ]
+    return {**affinity, "nodeAffinity": {**nodes, required: {"nodeSelectorTerms": terms}}}
 
 
 @dataclass(frozen=True, kw_only=True)

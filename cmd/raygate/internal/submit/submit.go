@@ -61,8 +61,10 @@ type Options struct {
 	Name, RayVersion, Image string
 	Head, Worker            Size
 	Workers                 int32
-	BackoffLimit            int32
-	Deadline                int32
+	// TPUType and TPUTopology are labels of the nodes of GKE with the TPUs of workers. Empty means none.
+	TPUType, TPUTopology string
+	BackoffLimit         int32
+	Deadline             int32
 	// TTL is how long the cluster stays after the end, in seconds.
 	TTL  int32
 	Keep bool
@@ -79,7 +81,7 @@ const GenerateName = "submit-"
 
 // Size of a Pod.
 type Size struct {
-	CPU, Memory, GPU string
+	CPU, Memory, GPU, TPU string
 }
 
 // runtimeEnv is the runtime environment; nil if there is none.
@@ -167,6 +169,10 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	if err != nil {
 		return nil, err
 	}
+	groups, err := o.groups(worker)
+	if err != nil {
+		return nil, err
+	}
 	entrypoint := o.Entrypoint
 	if o.Shell {
 		entrypoint = oneCommand(entrypoint)
@@ -174,18 +180,13 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	job := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: rayv1.RayJobSpec{
 		Entrypoint: entrypoint, Metadata: maps.Clone(o.Metadata), EntrypointNumCpus: o.CPUs, EntrypointNumGpus: o.GPUs, SubmissionMode: rayv1.JobSubmissionMode(o.Mode),
 		ShutdownAfterJobFinishes: !o.Keep,
-		RayClusterSpec:           &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}},
+		RayClusterSpec:           &rayv1.RayClusterSpec{RayVersion: o.RayVersion, HeadGroupSpec: rayv1.HeadGroupSpec{RayStartParams: map[string]string{}, Template: head}, WorkerGroupSpecs: groups},
 	}}
 	if job.GenerateName = GenerateName; o.Name != "" {
 		job.Name, job.GenerateName = o.Name, ""
 	}
 	if !o.Keep {
 		job.Spec.TTLSecondsAfterFinished = o.TTL
-	}
-	if o.Workers > 0 {
-		job.Spec.RayClusterSpec.WorkerGroupSpecs = []rayv1.WorkerGroupSpec{{
-			GroupName: "workers", Replicas: new(o.Workers), MinReplicas: new(o.Workers), MaxReplicas: new(o.Workers), RayStartParams: map[string]string{}, Template: worker,
-		}}
 	}
 	if o.BackoffLimit > 0 {
 		job.Spec.BackoffLimit = new(o.BackoffLimit)
@@ -202,6 +203,16 @@ func (o *Options) RayJob() (*rayv1.RayJob, error) {
 	}
 	job.Spec.EntrypointResources = resourcesJSON(o.Resources)
 	return job, nil
+}
+
+// groups are the worker groups of the cluster: one or none.
+func (o *Options) groups(worker corev1.PodTemplateSpec) (groups []rayv1.WorkerGroupSpec, err error) {
+	if o.Workers > 0 {
+		groups = []rayv1.WorkerGroupSpec{{
+			GroupName: "workers", Replicas: new(o.Workers), MinReplicas: new(o.Workers), MaxReplicas: new(o.Workers), RayStartParams: map[string]string{}, Template: worker,
+		}}
+	}
+	return groups, o.addTPU(groups)
 }
 
 // resourcesJSON is how a RayJob has custom resources.
@@ -226,7 +237,7 @@ func template(name, image string, size Size) (corev1.PodTemplateSpec, error) {
 	for _, want := range []struct {
 		flag, value string
 		name        corev1.ResourceName
-	}{{"cpu", size.CPU, corev1.ResourceCPU}, {"memory", size.Memory, corev1.ResourceMemory}, {"gpu", size.GPU, "nvidia.com/gpu"}} {
+	}{{"cpu", size.CPU, corev1.ResourceCPU}, {"memory", size.Memory, corev1.ResourceMemory}, {"gpu", size.GPU, "nvidia.com/gpu"}, {"tpu", size.TPU, "google.com/tpu"}} {
 		if want.value == "" || want.value == "0" {
 			continue
 		}

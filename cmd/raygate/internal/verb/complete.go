@@ -148,8 +148,11 @@ func completeNames(cmd *cobra.Command, flags *connect.Flags) {
 			}
 			return found
 		},
-		// The gateway has no list of queues: those in use are offered.
+		// Callers who may not list LocalQueues are offered those in use.
 		"queue": func(ctx context.Context, c completion) []string {
+			if all, err := c.client.Queues(ctx, c.namespace); err == nil && len(all) > 0 {
+				return all
+			}
 			queue := func(m proto.Message) string { return metaOf(m).GetLabels()[rayv1.LabelKueueQueue] }
 			return c.values(ctx, queue, raygate.ClusterKind, raygate.JobKind)
 		},

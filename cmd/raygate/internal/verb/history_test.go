@@ -93,15 +93,26 @@ func TestRerunFromHistory(t *testing.T) {
 }
 
 func TestLogOfNodeFlags(t *testing.T) {
-	for refused, c := range map[string]logsCommand{
-		"":                    {source: "driver", tail: -1, file: "raylet.out", node: "n", attempt: 1},
-		"--node needs --file": {source: "driver", tail: -1, node: "n"},
-		"leave out --follow":  {source: "driver", tail: -1, file: "raylet.out", follow: true},
-		"--cluster and":       {source: "driver", tail: -1, file: "raylet.out", cluster: "demo"},
-		"and --source":        {source: "submitter", tail: -1, file: "raylet.out"},
+	for _, tc := range []struct {
+		refused string
+		args    []string
+		c       logsCommand
+	}{
+		{"", []string{"train"}, logsCommand{file: "raylet.out", node: "n", attempt: 1}},
+		{"", nil, logsCommand{file: "raylet.out", node: "n", cluster: "demo"}},
+		{"--node needs --file", []string{"train"}, logsCommand{node: "n"}},
+		{"leave out --follow", []string{"train"}, logsCommand{file: "raylet.out", follow: true}},
+		{"and --source", []string{"train"}, logsCommand{file: "raylet.out", source: "submitter"}},
+		{"leave out the submission or --cluster", []string{"train"}, logsCommand{file: "raylet.out", cluster: "demo"}},
+		{"with --cluster and --file", nil, logsCommand{cluster: "demo"}},
+		{"name a job", nil, logsCommand{file: "raylet.out"}},
 	} {
-		if err := c.check(); (err == nil) != (refused == "") || err != nil && !strings.Contains(err.Error(), refused) {
-			t.Errorf("%+v: %v, want %q", c, err, refused)
+		tc.c.tail = -1
+		if tc.c.source == "" {
+			tc.c.source = "driver"
+		}
+		if err := tc.c.check(tc.args); (err == nil) != (tc.refused == "") || err != nil && !strings.Contains(err.Error(), tc.refused) {
+			t.Errorf("%v %+v: %v, want %q", tc.args, tc.c, err, tc.refused)
 		}
 	}
 }

@@ -26,10 +26,13 @@ type logsCommand struct {
 func newLogs(flags *connect.Flags) *cobra.Command {
 	c := &logsCommand{}
 	cmd := &cobra.Command{
-		Use:   "logs (JOB | rayjob/JOB | --cluster CLUSTER SUBMISSION)",
-		Short: "Print the log of a job",
+		Use:   "logs (JOB | rayjob/JOB | --cluster CLUSTER SUBMISSION | --cluster CLUSTER --file FILE)",
+		Short: "Print the log of a job or a node",
 		Long: `Print the log of a job: of the last attempt of a RayJob, or of a job that was submitted to a
 running cluster.
+
+With --cluster and --file, but without a job, print a log of a node of a running cluster: of
+the head or, with --node, of another Pod.
 
 With -f the command waits for the start of the job, and follows the log through all
 attempts until the job has ended. It reconnects after errors, and continues at the same
@@ -46,25 +49,26 @@ raylet.out of the head or, with --node, of another Pod. "raygate history rayjob/
   raygate logs train --tail 100
   raygate logs train --file raylet.out --node train-7k2p5-workers-worker-x4f6z
   raygate logs train --source submitter
-  raygate logs -f --cluster demo raysubmit_4f3a`,
-		Args: cobra.ExactArgs(1),
+  raygate logs -f --cluster demo raysubmit_4f3a
+  raygate logs --cluster demo --file raylet.out --node demo-workers-worker-x4f6z`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: run(flags, c.run),
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&c.follow, "follow", "f", false, "follow the log until the job has ended")
 	f.Int32Var(&c.tail, "tail", -1, "number of lines from the end; -1: all")
 	f.StringVar(&c.source, "source", "driver", "driver: output of the entrypoint; submitter: output of the Pod that submits the job to Ray")
-	f.StringVar(&c.cluster, "cluster", "", "cluster of a submitted job; without it the job is a RayJob")
+	f.StringVar(&c.cluster, "cluster", "", "cluster of a submitted job or of a node; without it the job is a RayJob")
 	f.Int32Var(&c.attempt, "attempt", 0, "attempt of a RayJob, from 1 (default the last one)")
 	f.StringVar(&c.uid, "uid", "", "UID of a RayJob that was deleted (default the last one of the name)")
-	f.StringVar(&c.file, "file", "", "log of a node of an attempt that has ended, in place of that of the job, such as raylet.out")
+	f.StringVar(&c.file, "file", "", "log of a node, such as raylet.out: of a running cluster, or of an attempt that has ended")
 	f.StringVar(&c.node, "node", "", "node of the file: name of the Pod, address, or id in Ray (default the head)")
 	cmd.ValidArgsFunction = completeOne(flags, raygate.JobKind)
 	return cmd
 }
 
 func (c *logsCommand) run(ctx context.Context, s *session, args []string) error {
-	if err := c.check(); err != nil {
+	if err := c.check(args); err != nil {
 		return err
 	}
 	o := raygate.LogOptions{Follow: c.follow, Source: c.source, Attempt: c.attempt, UID: c.uid, File: c.file, Node: c.node}
@@ -75,11 +79,15 @@ func (c *logsCommand) run(ctx context.Context, s *session, args []string) error 
 		o.Tail = &c.tail
 	}
 	var err error
-	about := args[0]
-	if c.cluster != "" {
-		o.Source = ""
-		err = s.copyLog(s.client.Submissions(s.namespace, c.cluster).Logs(ctx, args[0], o))
-	} else {
+	var about string
+	switch {
+	case len(args) == 0:
+		about = c.file + " of raycluster/" + c.cluster
+		err = s.copyLog(s.client.NodeLogs(ctx, s.namespace, c.cluster, o))
+	case c.cluster != "":
+		o.Source, about = "", args[0]
+		err = s.copyLog(s.client.Submissions(s.namespace, c.cluster).Logs(ctx, about, o))
+	default:
 		t, badName := jobTarget(s, args[0])
 		if badName != nil {
 			return badName
@@ -95,9 +103,11 @@ func (c *logsCommand) run(ctx context.Context, s *session, args []string) error 
 }
 
 // check refuses flags that have no meaning together.
-func (c *logsCommand) check() error {
+func (c *logsCommand) check(args []string) error {
 	past := c.attempt != 0 || c.uid != ""
 	switch {
+	case len(args) == 0 && (c.cluster == "" || c.file == ""):
+		return errors.New("name a job, or a log of a node with --cluster and --file")
 	case past && c.follow:
 		return errors.New("--follow goes through all attempts of a RayJob: leave out --attempt and --uid")
 	case past && c.cluster != "":
@@ -107,16 +117,18 @@ func (c *logsCommand) check() error {
 	case c.cluster != "" && c.source != "driver":
 		return errors.New("what is submitted to a running cluster has no submitter: --source and --cluster exclude each other")
 	}
-	return c.checkFile()
+	return c.checkFile(args)
 }
 
 // checkFile refuses flags that have no meaning for the log of a node.
-func (c *logsCommand) checkFile() error {
+func (c *logsCommand) checkFile(args []string) error {
 	switch {
 	case c.node != "" && c.file == "":
 		return errors.New("--node needs --file, such as raylet.out")
-	case c.file != "" && (c.follow || c.cluster != "" || c.source != "driver"):
-		return errors.New("--file is a log of an attempt that has ended: leave out --follow, --cluster and --source")
+	case c.file != "" && (c.follow || c.source != "driver"):
+		return errors.New("--file is a log of a node as it is now: leave out --follow and --source")
+	case c.file != "" && c.cluster != "" && len(args) > 0:
+		return errors.New("--file is a log of a node, which no submission has: leave out the submission or --cluster")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (c *submitCommand) setDefaults(flags *pflag.FlagSet) {
 	}
 	for flag, value := range map[string]*string{
 		"ray-version": &c.RayVersion, "head-cpu": &c.Head.CPU, "head-memory": &c.Head.Memory, "head-gpu": &c.Head.GPU,
-		"worker-cpu": &c.Worker.CPU, "worker-memory": &c.Worker.Memory, "worker-gpu": &c.Worker.GPU,
+		"worker-cpu": &c.Worker.CPU, "worker-memory": &c.Worker.Memory, "worker-gpu": &c.Worker.GPU, "worker-tpu": &c.Worker.TPU,
 	} {
 		if !flags.Changed(flag) {
 			*value = ""

@@ -72,6 +72,9 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
   # With a new cluster: two workers with a GPU each
   raygate submit --workers 2 --worker-gpu 1 --image my/image:1 -- python train.py
 
+  # With two slices of TPUs on GKE, each of two Pods with four chips
+  raygate submit --workers 2 --worker-tpu 4 --tpu-type tpu-v5-lite-podslice --tpu-topology 2x4 -- python train.py
+
   # In a queue of Kueue, before jobs of lower priority
   raygate submit --queue team-a --priority-class high --workers 2 -- python train.py
 
@@ -103,6 +106,9 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.Worker.CPU, "worker-cpu", "1", "CPU of each worker Pod")
 	f.StringVar(&c.Worker.Memory, "worker-memory", "4Gi", "memory of each worker Pod")
 	f.StringVar(&c.Worker.GPU, "worker-gpu", "0", "NVIDIA GPUs of each worker Pod")
+	f.StringVar(&c.Worker.TPU, "worker-tpu", "0", "TPU chips of each worker Pod")
+	f.StringVar(&c.TPUType, "tpu-type", "", "TPUs of the nodes of GKE, such as tpu-v5-lite-podslice")
+	f.StringVar(&c.TPUTopology, "tpu-topology", "", "topology of their slices, such as 2x4: each of --workers is a slice, with the Pods that it needs")
 	f.StringVar(&c.Mode, "submission-mode", "", "submission mode of the RayJob: K8sJobMode, HTTPMode or SidecarMode (default that of the operator)")
 	f.Int32Var(&c.BackoffLimit, "backoff-limit", 0, "number of retries of a failed job, each on a new cluster")
 	f.Int32Var(&c.Deadline, "deadline", 0, "seconds after which the job fails; 0: no limit")
@@ -130,7 +136,7 @@ func folderAndCommand(cmd *cobra.Command, args []string) error {
 
 // newClusterFlags make no sense for a cluster that runs.
 var newClusterFlags = []string{
-	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "submission-mode", "backoff-limit", "deadline",
+	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "worker-tpu", "tpu-type", "tpu-topology", "submission-mode", "backoff-limit", "deadline",
 	"ttl", "keep", "dry-run", "queue", "priority-class", "label", "profile",
 }
 

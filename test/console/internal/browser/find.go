@@ -120,18 +120,10 @@ func (p *Page) Click(role, name string) error {
 
 // ClickOn presses the mouse on a thing that was found.
 func (p *Page) ClickOn(t Thing) error {
-	if err := do(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: t.node}); err != nil {
-		return err
-	}
-	content, err := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: t.node})
+	x, y, err := p.centre(t)
 	if err != nil {
 		return err
 	}
-	if len(content.Quads) == 0 {
-		return errors.New("it has no size")
-	}
-	q := content.Quads[0]
-	x, y := (q[0]+q[4])/2, (q[1]+q[5])/2
 	ok, err := p.apply(t, `function(x, y) {
 		const at = document.elementFromPoint(x, y);
 		return this.contains(at) || (at !== null && at.contains(this) && at !== document.body && at !== document.documentElement);
@@ -148,6 +140,42 @@ func (p *Page) ClickOn(t Thing) error {
 		}
 	}
 	return nil
+}
+
+// centre scrolls to a thing and returns the point in its middle.
+func (p *Page) centre(t Thing) (x, y float64, err error) {
+	if err := do(p, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: t.node}); err != nil {
+		return 0, 0, err
+	}
+	content, err := call(p, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: t.node})
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(content.Quads) == 0 {
+		return 0, 0, errors.New("it has no size")
+	}
+	q := content.Quads[0]
+	return (q[0] + q[4]) / 2, (q[1] + q[5]) / 2, nil
+}
+
+// Drop drags a file or folder of this machine to a thing that was found, and drops it.
+func (p *Page) Drop(t Thing, path string) error {
+	x, y, err := p.centre(t)
+	if err != nil {
+		return err
+	}
+	data := &input.DragData{Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1}
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		if err := do(p, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: x, Y: y, Data: data}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChooseFile chooses a file or folder of this machine for a field of files that was found.
+func (p *Page) ChooseFile(t Thing, path string) error {
+	return do(p, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, BackendNodeID: t.node})
 }
 
 // apply calls a function that returns a bool, with the element of the thing as this.

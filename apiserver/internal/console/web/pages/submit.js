@@ -38,6 +38,9 @@ const useClusters = (namespace) => useList(namespace, 'clusters', {filter: 'stat
 // useProfiles lists the profiles of a namespace. Callers without the right to list them have none to choose.
 const useProfiles = (namespace) => useList(namespace, 'profiles', {}, (list) => list.profiles?.filter((p) => !p.mistake));
 
+// useQueues lists the LocalQueues of a namespace. Callers without the right to list them type the name.
+const useQueues = (namespace) => useList(namespace, 'queues', {}, (list) => list.queues?.map((q) => q.name));
+
 const numbers = [['workers', 'Workers', '0 runs it on the head alone'], ['cpu', 'CPUs per Pod', 'such as 1 or 500m'], ['memory', 'Memory per Pod', 'such as 2Gi']];
 
 const placing = [['queue', 'Queue', 'a LocalQueue of Kueue'], ['priorityClass', 'Priority class', 'a WorkloadPriorityClass of Kueue'], ['labels', 'Labels', 'such as team=a, cost=42']];
@@ -58,6 +61,7 @@ export function Submit({route}) {
   const rights = useRights(namespace);
   const clusters = useClusters(to === 'cluster' ? namespace : '');
   const profiles = useProfiles(to === 'own' ? namespace : '').items;
+  const queues = useQueues(to === 'own' ? namespace : '').items;
   const profile = profiles.find((p) => p.name === form.profile);
   useTitle('Submit a job');
   useEffect(() => {
@@ -108,6 +112,7 @@ export function Submit({route}) {
     <${tag} id=${'submit-' + name} class=${cls('input', tag === 'textarea' && 'mono')} value=${form[name]} onInput=${set(name)} autocomplete="off" autocapitalize="off" spellcheck=${false}
       aria-describedby=${hint ? `submit-${name}-hint` : undefined} ...${props} />${more}
     ${hint && html`<small class="muted" id=${`submit-${name}-hint`}>${hint}</small>`}</div>`;
+  const offered = [{list: 'submit-queues'}, html`<datalist id="submit-queues">${queues.map((n) => html`<option key=${n} value=${n} />`)}</datalist>`];
   const choice = (id, label, text) => html`<label class=${cls('choice', to === id && 'chosen')}><input type="radio" name="to" checked=${to === id} onChange=${() => { setTo(id); setError(null); }}
       aria-labelledby=${`submit-to-${id}`} aria-describedby=${`submit-to-${id}-hint`} />
     <span><strong id=${`submit-to-${id}`}>${label}</strong><br /><small class="muted" id=${`submit-to-${id}-hint`}>${text}</small></span></label>`;
@@ -139,7 +144,7 @@ export function Submit({route}) {
         ${field('image', 'Image', `rayproject/ray:${form.version} when left empty`)}
         ${numbers.map(([name, label, hint]) => field(name, label, hint, name === 'workers' ? {type: 'number', min: 0, max: 10000, required: true} : {required: true}))}
       </div>`}
-      ${to === 'own' && html`<div class="fields">${placing.map(([name, label, hint]) => field(name, label, `${hint}; may be left empty`))}</div>`}
+      ${to === 'own' && html`<div class="fields">${placing.map(([name, label, hint]) => field(name, label, `${hint}; may be left empty`, ...(name === 'queue' ? offered : [])))}</div>`}
       ${mayNot && html`<${Warnings} warnings=${[`You may not ${to === 'own' ? 'create rayjobs' : 'submit to clusters (create services/proxy)'} in namespace ${namespace}.`]} />`}
       <${ErrorBox} error=${error} title="It was not submitted." />
       <div class="page-foot">${!mayNot && html`<${Button} type="submit" kind="primary" busy=${busy}>Submit<//>`}

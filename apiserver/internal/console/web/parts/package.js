@@ -52,10 +52,29 @@ export function archiveOf(files) {
   return new Blob([...parts, ...directory, end], {type: 'application/zip'});
 }
 
+// sent are the files of a folder that are sent, in order.
+const sent = (files) => files.filter(({path}) => !path.split('/').some((part) => always.includes(part))).sort((a, b) => (a.path < b.path ? -1 : 1));
+
 // chosen returns the files of a folder that are sent, {path, file} below the folder and in order, from a list of File of a browser.
-export function chosen(list) {
-  const all = [...list].map((file) => ({path: (file.webkitRelativePath || file.name).replace(/^[^/]*\//, ''), file}));
-  return all.filter(({path}) => !path.split('/').some((part) => always.includes(part))).sort((a, b) => (a.path < b.path ? -1 : 1));
+export const chosen = (list) => sent([...list].map((file) => ({path: (file.webkitRelativePath || file.name).replace(/^[^/]*\//, ''), file})));
+
+// dropped returns the same for a folder that is dropped, a FileSystemDirectoryEntry.
+export async function dropped(folder) {
+  const files = [];
+  const read = async (entry) => {
+    if (entry.isFile) {
+      files.push({path: entry.fullPath.slice(folder.fullPath.length + 1), file: await new Promise((done, failed) => entry.file(done, failed))});
+      return;
+    }
+    const reader = entry.createReader();
+    let some;
+    do { // each call gives some, and the last one none
+      some = await new Promise((done, failed) => reader.readEntries(done, failed));
+      await Promise.all(some.filter(({name}) => !always.includes(name)).map(read));
+    } while (some.length > 0);
+  };
+  await read(folder);
+  return sent(files);
 }
 
 // ignoring returns the paths of files that name what must not be sent: the console does not read them.

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from raygate._async import io
+from raygate._async.logs import log
 from raygate._async.resources import AsyncResources
 from raygate.errors import DeadlineError, RaygateError
+from raygate.kinds import SUBMISSIONS, method
 from raygate.objects import Manifest, NotReadyInTimeError, Object
 from raygate.progress import Display, Progress
 from raygate.v2 import cluster_pb2
@@ -35,6 +37,13 @@ class AsyncClusters(AsyncResources[cluster_pb2.RayCluster]):
         sizes = {"replicas": replicas, "min_replicas": min_replicas, "max_replicas": max_replicas}
         given = {field: size for field, size in sizes.items() if size is not None}
         return await self._one("Scale", namespace, name=name, worker_group=worker_group, etag=etag, **given)
+
+    def logs(
+        self, name: str, *, node: str = "", file: str = "raylet.out", tail_lines: int | None = None, namespace: str | None = None
+    ) -> AsyncIterator[str]:
+        """Return a log of a node of a running cluster in parts: of the head, unless node names a Pod, an address, or an id in Ray."""
+        about = {"namespace": self._namespace(namespace), "cluster": name, "node": node, "file": file}
+        return log(self._caller, method(SUBMISSIONS, "GetNodeLogs"), about, tail_lines)
 
     @contextlib.asynccontextmanager
     async def temporary(

@@ -63,7 +63,7 @@ class AsyncJobs(AsyncResources[job_pb2.RayJob]):
         of a deleted RayJob, which uid selects, need a history store. file selects a log of a node in the history, such as raylet.out: of the head unless
         node names a Pod. Raises NotReadyError before there is a log."""
         about = {"namespace": self._namespace(namespace), "name": name, "source": source, "attempt": attempt, "uid": uid, "file": file, "node": node}
-        return log(self._caller, JOB.method("Get", suffix="Logs"), about, follow, tail_lines)
+        return log(self._caller, JOB.method("Get", suffix="Logs"), {**about, "follow": follow}, tail_lines)
 
     async def run(
         self,

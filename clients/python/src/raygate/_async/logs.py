@@ -12,12 +12,12 @@ from raygate.kinds import Method
 from raygate.retry import backoff
 
 
-async def log(caller: AsyncCaller, method: Method, about: dict[str, Any], follow: bool, tail: int | None) -> AsyncIterator[str]:
+async def log(caller: AsyncCaller, method: Method, about: dict[str, Any], tail: int | None) -> AsyncIterator[str]:
     """Return a log in parts, which may begin and end within a line. With tail lines a log that breaks off raises, as its place is not known."""
     offset, pauses, tries = 0, backoff(), caller.config.retries
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while True:
-        request: Any = method.request(**about, follow=follow, offset=offset)
+        request: Any = method.request(**about, offset=offset)
         if tail is not None:
             request.tail_lines = tail
         try:

@@ -76,8 +76,8 @@ class AsyncSubmissions:
         self, cluster: str, submission_id: str, *, namespace: str | None = None, follow: bool = False, tail_lines: int | None = None
     ) -> AsyncIterator[str]:
         """Return the log of a job in parts; with follow until the job has ended."""
-        about = {**self._about(cluster, namespace), "submission_id": submission_id}
-        return log(self._caller, method(SUBMISSIONS, "GetSubmissionLogs"), about, follow, tail_lines)
+        about = {**self._about(cluster, namespace), "submission_id": submission_id, "follow": follow}
+        return log(self._caller, method(SUBMISSIONS, "GetSubmissionLogs"), about, tail_lines)
 
     async def ended(self, cluster: str, submission_id: str, *, namespace: str | None = None, interval: float = 1.0) -> Submission:
         """Wait for the end of a job."""

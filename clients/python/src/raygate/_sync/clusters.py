@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from raygate._sync import io
+from raygate._sync.logs import log
 from raygate._sync.resources import Resources
 from raygate.errors import DeadlineError, RaygateError
+from raygate.kinds import SUBMISSIONS, method
 from raygate.objects import Manifest, NotReadyInTimeError, Object
 from raygate.progress import Display, Progress
 from raygate.v2 import cluster_pb2
@@ -36,6 +38,13 @@ class Clusters(Resources[cluster_pb2.RayCluster]):
         sizes = {"replicas": replicas, "min_replicas": min_replicas, "max_replicas": max_replicas}
         given = {field: size for field, size in sizes.items() if size is not None}
         return self._one("Scale", namespace, name=name, worker_group=worker_group, etag=etag, **given)
+
+    def logs(
+        self, name: str, *, node: str = "", file: str = "raylet.out", tail_lines: int | None = None, namespace: str | None = None
+    ) -> Iterator[str]:
+        """Return a log of a node of a running cluster in parts: of the head, unless node names a Pod, an address, or an id in Ray."""
+        about = {"namespace": self._namespace(namespace), "cluster": name, "node": node, "file": file}
+        return log(self._caller, method(SUBMISSIONS, "GetNodeLogs"), about, tail_lines)
 
     @contextlib.contextmanager
     def temporary(

@@ -13,12 +13,12 @@ from raygate.kinds import Method
 from raygate.retry import backoff
 
 
-def log(caller: Caller, method: Method, about: dict[str, Any], follow: bool, tail: int | None) -> Iterator[str]:
+def log(caller: Caller, method: Method, about: dict[str, Any], tail: int | None) -> Iterator[str]:
     """Return a log in parts, which may begin and end within a line. With tail lines a log that breaks off raises, as its place is not known."""
     offset, pauses, tries = 0, backoff(), caller.config.retries
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     while True:
-        request: Any = method.request(**about, follow=follow, offset=offset)
+        request: Any = method.request(**about, offset=offset)
         if tail is not None:
             request.tail_lines = tail
         try:

@@ -27,7 +27,7 @@ from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior_
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n raygate/v2/profile_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\"-\n\x13ListProfilesRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\"=\n\x14ListProfilesResponse\x12%\n\x08profiles\x18\x01 \x03(\x0b\x32\x13.raygate.v2.Profile\"\x8b\x01\n\x07Profile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12)\n\x08template\x18\x04 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x0e\n\x06locked\x18\x05 \x03(\t\x12\x0f\n\x07mistake\x18\x06 \x01(\t2\x96\x01\n\x0eProfileService\x12\x83\x01\n\x0cListProfiles\x12\x1f.raygate.v2.ListProfilesRequest\x1a .raygate.v2.ListProfilesResponse\"0\x82\xd3\xe4\x93\x02*\x12(/apis/v2/namespaces/{namespace}/profilesB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n raygate/v2/profile_service.proto\x12\nraygate.v2\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\"-\n\x13ListProfilesRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\"=\n\x14ListProfilesResponse\x12%\n\x08profiles\x18\x01 \x03(\x0b\x32\x13.raygate.v2.Profile\"\x8b\x01\n\x07Profile\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12)\n\x08template\x18\x04 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x0e\n\x06locked\x18\x05 \x03(\t\x12\x0f\n\x07mistake\x18\x06 \x01(\t\"+\n\x11ListQueuesRequest\x12\x16\n\tnamespace\x18\x01 \x01(\tB\x03\xe0\x41\x02\"7\n\x12ListQueuesResponse\x12!\n\x06queues\x18\x01 \x03(\x0b\x32\x11.raygate.v2.Queue\"\x15\n\x05Queue\x12\x0c\n\x04name\x18\x01 \x01(\t2\x93\x02\n\x0eProfileService\x12\x83\x01\n\x0cListProfiles\x12\x1f.raygate.v2.ListProfilesRequest\x1a .raygate.v2.ListProfilesResponse\"0\x82\xd3\xe4\x93\x02*\x12(/apis/v2/namespaces/{namespace}/profiles\x12{\n\nListQueues\x12\x1d.raygate.v2.ListQueuesRequest\x1a\x1e.raygate.v2.ListQueuesResponse\".\x82\xd3\xe4\x93\x02(\x12&/apis/v2/namespaces/{namespace}/queuesB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,14 +37,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2'
   _globals['_LISTPROFILESREQUEST'].fields_by_name['namespace']._loaded_options = None
   _globals['_LISTPROFILESREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
+  _globals['_LISTQUEUESREQUEST'].fields_by_name['namespace']._loaded_options = None
+  _globals['_LISTQUEUESREQUEST'].fields_by_name['namespace']._serialized_options = b'\340A\002'
   _globals['_PROFILESERVICE'].methods_by_name['ListProfiles']._loaded_options = None
   _globals['_PROFILESERVICE'].methods_by_name['ListProfiles']._serialized_options = b'\202\323\344\223\002*\022(/apis/v2/namespaces/{namespace}/profiles'
+  _globals['_PROFILESERVICE'].methods_by_name['ListQueues']._loaded_options = None
+  _globals['_PROFILESERVICE'].methods_by_name['ListQueues']._serialized_options = b'\202\323\344\223\002(\022&/apis/v2/namespaces/{namespace}/queues'
   _globals['_LISTPROFILESREQUEST']._serialized_start=141
   _globals['_LISTPROFILESREQUEST']._serialized_end=186
   _globals['_LISTPROFILESRESPONSE']._serialized_start=188
   _globals['_LISTPROFILESRESPONSE']._serialized_end=249
   _globals['_PROFILE']._serialized_start=252
   _globals['_PROFILE']._serialized_end=391
-  _globals['_PROFILESERVICE']._serialized_start=394
-  _globals['_PROFILESERVICE']._serialized_end=544
+  _globals['_LISTQUEUESREQUEST']._serialized_start=393
+  _globals['_LISTQUEUESREQUEST']._serialized_end=436
+  _globals['_LISTQUEUESRESPONSE']._serialized_start=438
+  _globals['_LISTQUEUESRESPONSE']._serialized_end=493
+  _globals['_QUEUE']._serialized_start=495
+  _globals['_QUEUE']._serialized_end=516
+  _globals['_PROFILESERVICE']._serialized_start=519
+  _globals['_PROFILESERVICE']._serialized_end=794
 # @@protoc_insertion_point(module_scope)

@@ -26,8 +26,9 @@ if _version_not_supported:
 
 
 class ProfileServiceStub(object):
-    """ProfileService reads profiles: pieces of RayClusters that a platform team keeps in ConfigMaps. An object that has the label
-    `raygate.io/profile` when it is created or applied gets what it lacks from that profile.
+    """ProfileService reads what new objects may name in their labels: profiles and queues. Profiles are pieces of RayClusters that a platform
+    team keeps in ConfigMaps. An object that has the label `raygate.io/profile` when it is created or applied gets what it lacks from that
+    profile.
     """
 
     def __init__(self, channel):
@@ -41,16 +42,30 @@ class ProfileServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_profile__service__pb2.ListProfilesRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_profile__service__pb2.ListProfilesResponse.FromString,
                 _registered_method=True)
+        self.ListQueues = channel.unary_unary(
+                '/raygate.v2.ProfileService/ListQueues',
+                request_serializer=raygate_dot_v2_dot_profile__service__pb2.ListQueuesRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_profile__service__pb2.ListQueuesResponse.FromString,
+                _registered_method=True)
 
 
 class ProfileServiceServicer(object):
-    """ProfileService reads profiles: pieces of RayClusters that a platform team keeps in ConfigMaps. An object that has the label
-    `raygate.io/profile` when it is created or applied gets what it lacks from that profile.
+    """ProfileService reads what new objects may name in their labels: profiles and queues. Profiles are pieces of RayClusters that a platform
+    team keeps in ConfigMaps. An object that has the label `raygate.io/profile` when it is created or applied gets what it lacks from that
+    profile.
     """
 
     def ListProfiles(self, request, context):
         """ListProfiles returns the profiles that the caller may use in a namespace, by name: those for all namespaces and its own. Callers need
         the rights to `list` ConfigMaps in the namespace of a profile, and to `get` its ConfigMap.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListQueues(self, request, context):
+        """ListQueues returns the first 500 LocalQueues of Kueue in a namespace, by name; none without Kueue. Callers need the right to `list`
+        `localqueues` of `kueue.x-k8s.io`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -64,6 +79,11 @@ def add_ProfileServiceServicer_to_server(servicer, server):
                     request_deserializer=raygate_dot_v2_dot_profile__service__pb2.ListProfilesRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_profile__service__pb2.ListProfilesResponse.SerializeToString,
             ),
+            'ListQueues': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQueues,
+                    request_deserializer=raygate_dot_v2_dot_profile__service__pb2.ListQueuesRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_profile__service__pb2.ListQueuesResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'raygate.v2.ProfileService', rpc_method_handlers)
@@ -73,8 +93,9 @@ def add_ProfileServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ProfileService(object):
-    """ProfileService reads profiles: pieces of RayClusters that a platform team keeps in ConfigMaps. An object that has the label
-    `raygate.io/profile` when it is created or applied gets what it lacks from that profile.
+    """ProfileService reads what new objects may name in their labels: profiles and queues. Profiles are pieces of RayClusters that a platform
+    team keeps in ConfigMaps. An object that has the label `raygate.io/profile` when it is created or applied gets what it lacks from that
+    profile.
     """
 
     @staticmethod
@@ -94,6 +115,33 @@ class ProfileService(object):
             '/raygate.v2.ProfileService/ListProfiles',
             raygate_dot_v2_dot_profile__service__pb2.ListProfilesRequest.SerializeToString,
             raygate_dot_v2_dot_profile__service__pb2.ListProfilesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListQueues(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/raygate.v2.ProfileService/ListQueues',
+            raygate_dot_v2_dot_profile__service__pb2.ListQueuesRequest.SerializeToString,
+            raygate_dot_v2_dot_profile__service__pb2.ListQueuesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -117,6 +117,30 @@ class GetSubmissionLogsResponse(_message.Message):
     next_offset: int
     def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
 
+class GetNodeLogsRequest(_message.Message):
+    __slots__ = ("namespace", "cluster", "node", "file", "tail_lines", "offset")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    TAIL_LINES_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    cluster: str
+    node: str
+    file: str
+    tail_lines: int
+    offset: int
+    def __init__(self, namespace: _Optional[str] = ..., cluster: _Optional[str] = ..., node: _Optional[str] = ..., file: _Optional[str] = ..., tail_lines: _Optional[int] = ..., offset: _Optional[int] = ...) -> None: ...
+
+class GetNodeLogsResponse(_message.Message):
+    __slots__ = ("data", "next_offset")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    NEXT_OFFSET_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    next_offset: int
+    def __init__(self, data: _Optional[bytes] = ..., next_offset: _Optional[int] = ...) -> None: ...
+
 class GetPackageRequest(_message.Message):
     __slots__ = ("namespace", "cluster", "package_name", "job_name")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]

@@ -67,6 +67,11 @@ class SubmissionServiceStub(object):
                 request_serializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsRequest.SerializeToString,
                 response_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsResponse.FromString,
                 _registered_method=True)
+        self.GetNodeLogs = channel.unary_stream(
+                '/raygate.v2.SubmissionService/GetNodeLogs',
+                request_serializer=raygate_dot_v2_dot_submission__service__pb2.GetNodeLogsRequest.SerializeToString,
+                response_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetNodeLogsResponse.FromString,
+                _registered_method=True)
         self.GetPackage = channel.unary_unary(
                 '/raygate.v2.SubmissionService/GetPackage',
                 request_serializer=raygate_dot_v2_dot_submission__service__pb2.GetPackageRequest.SerializeToString,
@@ -128,6 +133,14 @@ class SubmissionServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetNodeLogs(self, request, context):
+        """GetNodeLogs sends a log file of a node of the cluster as it is now. On REST the body is the log alone, as plain text. Callers need the rights of
+        GetSubmissionLogs and, to name a Pod, to `get` it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetPackage(self, request, context):
         """GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
         it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
@@ -177,6 +190,11 @@ def add_SubmissionServiceServicer_to_server(servicer, server):
                     servicer.GetSubmissionLogs,
                     request_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsRequest.FromString,
                     response_serializer=raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsResponse.SerializeToString,
+            ),
+            'GetNodeLogs': grpc.unary_stream_rpc_method_handler(
+                    servicer.GetNodeLogs,
+                    request_deserializer=raygate_dot_v2_dot_submission__service__pb2.GetNodeLogsRequest.FromString,
+                    response_serializer=raygate_dot_v2_dot_submission__service__pb2.GetNodeLogsResponse.SerializeToString,
             ),
             'GetPackage': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPackage,
@@ -354,6 +372,33 @@ class SubmissionService(object):
             '/raygate.v2.SubmissionService/GetSubmissionLogs',
             raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsRequest.SerializeToString,
             raygate_dot_v2_dot_submission__service__pb2.GetSubmissionLogsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetNodeLogs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/raygate.v2.SubmissionService/GetNodeLogs',
+            raygate_dot_v2_dot_submission__service__pb2.GetNodeLogsRequest.SerializeToString,
+            raygate_dot_v2_dot_submission__service__pb2.GetNodeLogsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -206,6 +206,144 @@ func (x *Profile) GetMistake() string {
 	return ""
 }
 
+// ListQueuesRequest is the request of ListQueues.
+type ListQueuesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the queues.
+	Namespace     string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListQueuesRequest) Reset() {
+	*x = ListQueuesRequest{}
+	mi := &file_raygate_v2_profile_service_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListQueuesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListQueuesRequest) ProtoMessage() {}
+
+func (x *ListQueuesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_profile_service_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListQueuesRequest.ProtoReflect.Descriptor instead.
+func (*ListQueuesRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_profile_service_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListQueuesRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+// ListQueuesResponse is the response of ListQueues.
+type ListQueuesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// queues by name.
+	Queues        []*Queue `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListQueuesResponse) Reset() {
+	*x = ListQueuesResponse{}
+	mi := &file_raygate_v2_profile_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListQueuesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListQueuesResponse) ProtoMessage() {}
+
+func (x *ListQueuesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_profile_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListQueuesResponse.ProtoReflect.Descriptor instead.
+func (*ListQueuesResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_profile_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListQueuesResponse) GetQueues() []*Queue {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+// Queue is a LocalQueue of Kueue.
+type Queue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// name for the label `kueue.x-k8s.io/queue-name`.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Queue) Reset() {
+	*x = Queue{}
+	mi := &file_raygate_v2_profile_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Queue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Queue) ProtoMessage() {}
+
+func (x *Queue) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_profile_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Queue.ProtoReflect.Descriptor instead.
+func (*Queue) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_profile_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Queue) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 var File_raygate_v2_profile_service_proto protoreflect.FileDescriptor
 
 const file_raygate_v2_profile_service_proto_rawDesc = "" +
@@ -222,9 +360,17 @@ const file_raygate_v2_profile_service_proto_rawDesc = "" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x123\n" +
 	"\btemplate\x18\x04 \x01(\v2\x17.google.protobuf.StructR\btemplate\x12\x16\n" +
 	"\x06locked\x18\x05 \x03(\tR\x06locked\x12\x18\n" +
-	"\amistake\x18\x06 \x01(\tR\amistake2\x96\x01\n" +
+	"\amistake\x18\x06 \x01(\tR\amistake\"6\n" +
+	"\x11ListQueuesRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\"?\n" +
+	"\x12ListQueuesResponse\x12)\n" +
+	"\x06queues\x18\x01 \x03(\v2\x11.raygate.v2.QueueR\x06queues\"\x1b\n" +
+	"\x05Queue\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name2\x93\x02\n" +
 	"\x0eProfileService\x12\x83\x01\n" +
-	"\fListProfiles\x12\x1f.raygate.v2.ListProfilesRequest\x1a .raygate.v2.ListProfilesResponse\"0\x82\xd3\xe4\x93\x02*\x12(/apis/v2/namespaces/{namespace}/profilesB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
+	"\fListProfiles\x12\x1f.raygate.v2.ListProfilesRequest\x1a .raygate.v2.ListProfilesResponse\"0\x82\xd3\xe4\x93\x02*\x12(/apis/v2/namespaces/{namespace}/profiles\x12{\n" +
+	"\n" +
+	"ListQueues\x12\x1d.raygate.v2.ListQueuesRequest\x1a\x1e.raygate.v2.ListQueuesResponse\".\x82\xd3\xe4\x93\x02(\x12&/apis/v2/namespaces/{namespace}/queuesB>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
 
 var (
 	file_raygate_v2_profile_service_proto_rawDescOnce sync.Once
@@ -238,23 +384,29 @@ func file_raygate_v2_profile_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_profile_service_proto_rawDescData
 }
 
-var file_raygate_v2_profile_service_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_raygate_v2_profile_service_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_raygate_v2_profile_service_proto_goTypes = []any{
 	(*ListProfilesRequest)(nil),  // 0: raygate.v2.ListProfilesRequest
 	(*ListProfilesResponse)(nil), // 1: raygate.v2.ListProfilesResponse
 	(*Profile)(nil),              // 2: raygate.v2.Profile
-	(*structpb.Struct)(nil),      // 3: google.protobuf.Struct
+	(*ListQueuesRequest)(nil),    // 3: raygate.v2.ListQueuesRequest
+	(*ListQueuesResponse)(nil),   // 4: raygate.v2.ListQueuesResponse
+	(*Queue)(nil),                // 5: raygate.v2.Queue
+	(*structpb.Struct)(nil),      // 6: google.protobuf.Struct
 }
 var file_raygate_v2_profile_service_proto_depIdxs = []int32{
 	2, // 0: raygate.v2.ListProfilesResponse.profiles:type_name -> raygate.v2.Profile
-	3, // 1: raygate.v2.Profile.template:type_name -> google.protobuf.Struct
-	0, // 2: raygate.v2.ProfileService.ListProfiles:input_type -> raygate.v2.ListProfilesRequest
-	1, // 3: raygate.v2.ProfileService.ListProfiles:output_type -> raygate.v2.ListProfilesResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	6, // 1: raygate.v2.Profile.template:type_name -> google.protobuf.Struct
+	5, // 2: raygate.v2.ListQueuesResponse.queues:type_name -> raygate.v2.Queue
+	0, // 3: raygate.v2.ProfileService.ListProfiles:input_type -> raygate.v2.ListProfilesRequest
+	3, // 4: raygate.v2.ProfileService.ListQueues:input_type -> raygate.v2.ListQueuesRequest
+	1, // 5: raygate.v2.ProfileService.ListProfiles:output_type -> raygate.v2.ListProfilesResponse
+	4, // 6: raygate.v2.ProfileService.ListQueues:output_type -> raygate.v2.ListQueuesResponse
+	5, // [5:7] is the sub-list for method output_type
+	3, // [3:5] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_profile_service_proto_init() }
@@ -268,7 +420,7 @@ func file_raygate_v2_profile_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_profile_service_proto_rawDesc), len(file_raygate_v2_profile_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,18 +20,23 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	ProfileService_ListProfiles_FullMethodName = "/raygate.v2.ProfileService/ListProfiles"
+	ProfileService_ListQueues_FullMethodName   = "/raygate.v2.ProfileService/ListQueues"
 )
 
 // ProfileServiceClient is the client API for ProfileService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ProfileService reads profiles: pieces of RayClusters that a platform team keeps in ConfigMaps. An object that has the label
-// `raygate.io/profile` when it is created or applied gets what it lacks from that profile.
+// ProfileService reads what new objects may name in their labels: profiles and queues. Profiles are pieces of RayClusters that a platform
+// team keeps in ConfigMaps. An object that has the label `raygate.io/profile` when it is created or applied gets what it lacks from that
+// profile.
 type ProfileServiceClient interface {
 	// ListProfiles returns the profiles that the caller may use in a namespace, by name: those for all namespaces and its own. Callers need
 	// the rights to `list` ConfigMaps in the namespace of a profile, and to `get` its ConfigMap.
 	ListProfiles(ctx context.Context, in *ListProfilesRequest, opts ...grpc.CallOption) (*ListProfilesResponse, error)
+	// ListQueues returns the first 500 LocalQueues of Kueue in a namespace, by name; none without Kueue. Callers need the right to `list`
+	// `localqueues` of `kueue.x-k8s.io`.
+	ListQueues(ctx context.Context, in *ListQueuesRequest, opts ...grpc.CallOption) (*ListQueuesResponse, error)
 }
 
 type profileServiceClient struct {
@@ -52,16 +57,30 @@ func (c *profileServiceClient) ListProfiles(ctx context.Context, in *ListProfile
 	return out, nil
 }
 
+func (c *profileServiceClient) ListQueues(ctx context.Context, in *ListQueuesRequest, opts ...grpc.CallOption) (*ListQueuesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListQueuesResponse)
+	err := c.cc.Invoke(ctx, ProfileService_ListQueues_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ProfileServiceServer is the server API for ProfileService service.
 // All implementations must embed UnimplementedProfileServiceServer
 // for forward compatibility.
 //
-// ProfileService reads profiles: pieces of RayClusters that a platform team keeps in ConfigMaps. An object that has the label
-// `raygate.io/profile` when it is created or applied gets what it lacks from that profile.
+// ProfileService reads what new objects may name in their labels: profiles and queues. Profiles are pieces of RayClusters that a platform
+// team keeps in ConfigMaps. An object that has the label `raygate.io/profile` when it is created or applied gets what it lacks from that
+// profile.
 type ProfileServiceServer interface {
 	// ListProfiles returns the profiles that the caller may use in a namespace, by name: those for all namespaces and its own. Callers need
 	// the rights to `list` ConfigMaps in the namespace of a profile, and to `get` its ConfigMap.
 	ListProfiles(context.Context, *ListProfilesRequest) (*ListProfilesResponse, error)
+	// ListQueues returns the first 500 LocalQueues of Kueue in a namespace, by name; none without Kueue. Callers need the right to `list`
+	// `localqueues` of `kueue.x-k8s.io`.
+	ListQueues(context.Context, *ListQueuesRequest) (*ListQueuesResponse, error)
 	mustEmbedUnimplementedProfileServiceServer()
 }
 
@@ -74,6 +93,9 @@ type UnimplementedProfileServiceServer struct{}
 
 func (UnimplementedProfileServiceServer) ListProfiles(context.Context, *ListProfilesRequest) (*ListProfilesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListProfiles not implemented")
+}
+func (UnimplementedProfileServiceServer) ListQueues(context.Context, *ListQueuesRequest) (*ListQueuesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListQueues not implemented")
 }
 func (UnimplementedProfileServiceServer) mustEmbedUnimplementedProfileServiceServer() {}
 func (UnimplementedProfileServiceServer) testEmbeddedByValue()                        {}
@@ -114,6 +136,24 @@ func _ProfileService_ListProfiles_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ProfileService_ListQueues_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListQueuesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProfileServiceServer).ListQueues(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ProfileService_ListQueues_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProfileServiceServer).ListQueues(ctx, req.(*ListQueuesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ProfileService_ServiceDesc is the grpc.ServiceDesc for ProfileService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -124,6 +164,10 @@ var ProfileService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListProfiles",
 			Handler:    _ProfileService_ListProfiles_Handler,
+		},
+		{
+			MethodName: "ListQueues",
+			Handler:    _ProfileService_ListQueues_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

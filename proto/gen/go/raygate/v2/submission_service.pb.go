@@ -736,6 +736,152 @@ func (x *GetSubmissionLogsResponse) GetNextOffset() int64 {
 	return 0
 }
 
+// GetNodeLogsRequest is the request of GetNodeLogs.
+type GetNodeLogsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// namespace of the cluster.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// cluster is the name of the RayCluster.
+	Cluster string `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// node is the name of a Pod, its address, or the id of the node in Ray. Empty means the head.
+	Node string `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	// file is the name of the log. Empty means `raylet.out`.
+	File string `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`
+	// tail_lines sends so many last lines. Left out means all of them.
+	TailLines *int32 `protobuf:"varint,5,opt,name=tail_lines,json=tailLines,proto3,oneof" json:"tail_lines,omitempty"`
+	// offset is where in the log to begin, in bytes: the `nextOffset` of a stream that broke. Not together with `tailLines`.
+	Offset        int64 `protobuf:"varint,6,opt,name=offset,proto3" json:"offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodeLogsRequest) Reset() {
+	*x = GetNodeLogsRequest{}
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodeLogsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodeLogsRequest) ProtoMessage() {}
+
+func (x *GetNodeLogsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodeLogsRequest.ProtoReflect.Descriptor instead.
+func (*GetNodeLogsRequest) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetNodeLogsRequest) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *GetNodeLogsRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
+func (x *GetNodeLogsRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *GetNodeLogsRequest) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *GetNodeLogsRequest) GetTailLines() int32 {
+	if x != nil && x.TailLines != nil {
+		return *x.TailLines
+	}
+	return 0
+}
+
+func (x *GetNodeLogsRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+// GetNodeLogsResponse is one message of GetNodeLogs.
+type GetNodeLogsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// data is the next part of the log, which may begin and end within a line.
+	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// next_offset is the offset behind `data`; 0 after `tailLines`, where it is not known.
+	NextOffset    int64 `protobuf:"varint,2,opt,name=next_offset,json=nextOffset,proto3" json:"next_offset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNodeLogsResponse) Reset() {
+	*x = GetNodeLogsResponse{}
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNodeLogsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNodeLogsResponse) ProtoMessage() {}
+
+func (x *GetNodeLogsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNodeLogsResponse.ProtoReflect.Descriptor instead.
+func (*GetNodeLogsResponse) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *GetNodeLogsResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *GetNodeLogsResponse) GetNextOffset() int64 {
+	if x != nil {
+		return x.NextOffset
+	}
+	return 0
+}
+
 // GetPackageRequest is the request of GetPackage.
 type GetPackageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -753,7 +899,7 @@ type GetPackageRequest struct {
 
 func (x *GetPackageRequest) Reset() {
 	*x = GetPackageRequest{}
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[12]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -765,7 +911,7 @@ func (x *GetPackageRequest) String() string {
 func (*GetPackageRequest) ProtoMessage() {}
 
 func (x *GetPackageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[12]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -778,7 +924,7 @@ func (x *GetPackageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPackageRequest.ProtoReflect.Descriptor instead.
 func (*GetPackageRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{12}
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetPackageRequest) GetNamespace() string {
@@ -821,7 +967,7 @@ type GetPackageResponse struct {
 
 func (x *GetPackageResponse) Reset() {
 	*x = GetPackageResponse{}
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[13]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -833,7 +979,7 @@ func (x *GetPackageResponse) String() string {
 func (*GetPackageResponse) ProtoMessage() {}
 
 func (x *GetPackageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[13]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -846,7 +992,7 @@ func (x *GetPackageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPackageResponse.ProtoReflect.Descriptor instead.
 func (*GetPackageResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{13}
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPackageResponse) GetUri() string {
@@ -877,7 +1023,7 @@ type UploadPackageRequest struct {
 
 func (x *UploadPackageRequest) Reset() {
 	*x = UploadPackageRequest{}
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[14]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +1035,7 @@ func (x *UploadPackageRequest) String() string {
 func (*UploadPackageRequest) ProtoMessage() {}
 
 func (x *UploadPackageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[14]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +1048,7 @@ func (x *UploadPackageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPackageRequest.ProtoReflect.Descriptor instead.
 func (*UploadPackageRequest) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{14}
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UploadPackageRequest) GetNamespace() string {
@@ -959,7 +1105,7 @@ type UploadPackageResponse struct {
 
 func (x *UploadPackageResponse) Reset() {
 	*x = UploadPackageResponse{}
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[15]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -971,7 +1117,7 @@ func (x *UploadPackageResponse) String() string {
 func (*UploadPackageResponse) ProtoMessage() {}
 
 func (x *UploadPackageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_submission_service_proto_msgTypes[15]
+	mi := &file_raygate_v2_submission_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -984,7 +1130,7 @@ func (x *UploadPackageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadPackageResponse.ProtoReflect.Descriptor instead.
 func (*UploadPackageResponse) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{15}
+	return file_raygate_v2_submission_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UploadPackageResponse) GetUri() string {
@@ -1054,6 +1200,19 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x19GetSubmissionLogsResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +
 	"\vnext_offset\x18\x02 \x01(\x03R\n" +
+	"nextOffset\"\xc9\x01\n" +
+	"\x12GetNodeLogsRequest\x12!\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x1d\n" +
+	"\acluster\x18\x02 \x01(\tB\x03\xe0A\x02R\acluster\x12\x12\n" +
+	"\x04node\x18\x03 \x01(\tR\x04node\x12\x12\n" +
+	"\x04file\x18\x04 \x01(\tR\x04file\x12\"\n" +
+	"\n" +
+	"tail_lines\x18\x05 \x01(\x05H\x00R\ttailLines\x88\x01\x01\x12\x16\n" +
+	"\x06offset\x18\x06 \x01(\x03R\x06offsetB\r\n" +
+	"\v_tail_lines\"J\n" +
+	"\x13GetNodeLogsResponse\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\x12\x1f\n" +
+	"\vnext_offset\x18\x02 \x01(\x03R\n" +
 	"nextOffset\"\x93\x01\n" +
 	"\x11GetPackageRequest\x12!\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x03\xe0A\x02R\tnamespace\x12\x18\n" +
@@ -1070,7 +1229,7 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x04data\x18\x05 \x01(\fR\x04data\x12\x19\n" +
 	"\bjob_name\x18\x06 \x01(\tR\ajobName\")\n" +
 	"\x15UploadPackageResponse\x12\x10\n" +
-	"\x03uri\x18\x01 \x01(\tR\x03uri2\xa7\v\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri2\xbb\f\n" +
 	"\x11SubmissionService\x12\xbd\x01\n" +
 	"\x10CreateSubmission\x12#.raygate.v2.CreateSubmissionRequest\x1a$.raygate.v2.CreateSubmissionResponse\"^\x82\xd3\xe4\x93\x02X:\n" +
 	"submissionb\n" +
@@ -1081,7 +1240,8 @@ const file_raygate_v2_submission_service_proto_rawDesc = "" +
 	"\x0eStopSubmission\x12!.raygate.v2.StopSubmissionRequest\x1a\".raygate.v2.StopSubmissionResponse\"g\x82\xd3\xe4\x93\x02ab\n" +
 	"submission\"S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}:stop\x12\xb5\x01\n" +
 	"\x10DeleteSubmission\x12#.raygate.v2.DeleteSubmissionRequest\x1a$.raygate.v2.DeleteSubmissionResponse\"V\x82\xd3\xe4\x93\x02P*N/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}\x12\xbf\x01\n" +
-	"\x11GetSubmissionLogs\x12$.raygate.v2.GetSubmissionLogsRequest\x1a%.raygate.v2.GetSubmissionLogsResponse\"[\x82\xd3\xe4\x93\x02U\x12S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}/logs0\x01\x12\xdc\x01\n" +
+	"\x11GetSubmissionLogs\x12$.raygate.v2.GetSubmissionLogsRequest\x1a%.raygate.v2.GetSubmissionLogsResponse\"[\x82\xd3\xe4\x93\x02U\x12S/apis/v2/namespaces/{namespace}/clusters/{cluster}/submissions/{submission_id}/logs0\x01\x12\x91\x01\n" +
+	"\vGetNodeLogs\x12\x1e.raygate.v2.GetNodeLogsRequest\x1a\x1f.raygate.v2.GetNodeLogsResponse\"?\x82\xd3\xe4\x93\x029\x127/apis/v2/namespaces/{namespace}/clusters/{cluster}/logs0\x01\x12\xdc\x01\n" +
 	"\n" +
 	"GetPackage\x12\x1d.raygate.v2.GetPackageRequest\x1a\x1e.raygate.v2.GetPackageResponse\"\x8e\x01\x82\xd3\xe4\x93\x02\x87\x01Z9\x127/apis/v2/namespaces/{namespace}/packages/{package_name}\x12J/apis/v2/namespaces/{namespace}/clusters/{cluster}/packages/{package_name}\x12V\n" +
 	"\rUploadPackage\x12 .raygate.v2.UploadPackageRequest\x1a!.raygate.v2.UploadPackageResponse(\x01B>Z<github.com/raygate/raygate/proto/gen/go/raygate/v2;raygatev2b\x06proto3"
@@ -1098,7 +1258,7 @@ func file_raygate_v2_submission_service_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_submission_service_proto_rawDescData
 }
 
-var file_raygate_v2_submission_service_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_raygate_v2_submission_service_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_raygate_v2_submission_service_proto_goTypes = []any{
 	(*CreateSubmissionRequest)(nil),   // 0: raygate.v2.CreateSubmissionRequest
 	(*CreateSubmissionResponse)(nil),  // 1: raygate.v2.CreateSubmissionResponse
@@ -1112,36 +1272,40 @@ var file_raygate_v2_submission_service_proto_goTypes = []any{
 	(*DeleteSubmissionResponse)(nil),  // 9: raygate.v2.DeleteSubmissionResponse
 	(*GetSubmissionLogsRequest)(nil),  // 10: raygate.v2.GetSubmissionLogsRequest
 	(*GetSubmissionLogsResponse)(nil), // 11: raygate.v2.GetSubmissionLogsResponse
-	(*GetPackageRequest)(nil),         // 12: raygate.v2.GetPackageRequest
-	(*GetPackageResponse)(nil),        // 13: raygate.v2.GetPackageResponse
-	(*UploadPackageRequest)(nil),      // 14: raygate.v2.UploadPackageRequest
-	(*UploadPackageResponse)(nil),     // 15: raygate.v2.UploadPackageResponse
-	(*Submission)(nil),                // 16: raygate.v2.Submission
+	(*GetNodeLogsRequest)(nil),        // 12: raygate.v2.GetNodeLogsRequest
+	(*GetNodeLogsResponse)(nil),       // 13: raygate.v2.GetNodeLogsResponse
+	(*GetPackageRequest)(nil),         // 14: raygate.v2.GetPackageRequest
+	(*GetPackageResponse)(nil),        // 15: raygate.v2.GetPackageResponse
+	(*UploadPackageRequest)(nil),      // 16: raygate.v2.UploadPackageRequest
+	(*UploadPackageResponse)(nil),     // 17: raygate.v2.UploadPackageResponse
+	(*Submission)(nil),                // 18: raygate.v2.Submission
 }
 var file_raygate_v2_submission_service_proto_depIdxs = []int32{
-	16, // 0: raygate.v2.CreateSubmissionRequest.submission:type_name -> raygate.v2.Submission
-	16, // 1: raygate.v2.CreateSubmissionResponse.submission:type_name -> raygate.v2.Submission
-	16, // 2: raygate.v2.GetSubmissionResponse.submission:type_name -> raygate.v2.Submission
-	16, // 3: raygate.v2.ListSubmissionsResponse.submissions:type_name -> raygate.v2.Submission
-	16, // 4: raygate.v2.StopSubmissionResponse.submission:type_name -> raygate.v2.Submission
+	18, // 0: raygate.v2.CreateSubmissionRequest.submission:type_name -> raygate.v2.Submission
+	18, // 1: raygate.v2.CreateSubmissionResponse.submission:type_name -> raygate.v2.Submission
+	18, // 2: raygate.v2.GetSubmissionResponse.submission:type_name -> raygate.v2.Submission
+	18, // 3: raygate.v2.ListSubmissionsResponse.submissions:type_name -> raygate.v2.Submission
+	18, // 4: raygate.v2.StopSubmissionResponse.submission:type_name -> raygate.v2.Submission
 	0,  // 5: raygate.v2.SubmissionService.CreateSubmission:input_type -> raygate.v2.CreateSubmissionRequest
 	2,  // 6: raygate.v2.SubmissionService.GetSubmission:input_type -> raygate.v2.GetSubmissionRequest
 	4,  // 7: raygate.v2.SubmissionService.ListSubmissions:input_type -> raygate.v2.ListSubmissionsRequest
 	6,  // 8: raygate.v2.SubmissionService.StopSubmission:input_type -> raygate.v2.StopSubmissionRequest
 	8,  // 9: raygate.v2.SubmissionService.DeleteSubmission:input_type -> raygate.v2.DeleteSubmissionRequest
 	10, // 10: raygate.v2.SubmissionService.GetSubmissionLogs:input_type -> raygate.v2.GetSubmissionLogsRequest
-	12, // 11: raygate.v2.SubmissionService.GetPackage:input_type -> raygate.v2.GetPackageRequest
-	14, // 12: raygate.v2.SubmissionService.UploadPackage:input_type -> raygate.v2.UploadPackageRequest
-	1,  // 13: raygate.v2.SubmissionService.CreateSubmission:output_type -> raygate.v2.CreateSubmissionResponse
-	3,  // 14: raygate.v2.SubmissionService.GetSubmission:output_type -> raygate.v2.GetSubmissionResponse
-	5,  // 15: raygate.v2.SubmissionService.ListSubmissions:output_type -> raygate.v2.ListSubmissionsResponse
-	7,  // 16: raygate.v2.SubmissionService.StopSubmission:output_type -> raygate.v2.StopSubmissionResponse
-	9,  // 17: raygate.v2.SubmissionService.DeleteSubmission:output_type -> raygate.v2.DeleteSubmissionResponse
-	11, // 18: raygate.v2.SubmissionService.GetSubmissionLogs:output_type -> raygate.v2.GetSubmissionLogsResponse
-	13, // 19: raygate.v2.SubmissionService.GetPackage:output_type -> raygate.v2.GetPackageResponse
-	15, // 20: raygate.v2.SubmissionService.UploadPackage:output_type -> raygate.v2.UploadPackageResponse
-	13, // [13:21] is the sub-list for method output_type
-	5,  // [5:13] is the sub-list for method input_type
+	12, // 11: raygate.v2.SubmissionService.GetNodeLogs:input_type -> raygate.v2.GetNodeLogsRequest
+	14, // 12: raygate.v2.SubmissionService.GetPackage:input_type -> raygate.v2.GetPackageRequest
+	16, // 13: raygate.v2.SubmissionService.UploadPackage:input_type -> raygate.v2.UploadPackageRequest
+	1,  // 14: raygate.v2.SubmissionService.CreateSubmission:output_type -> raygate.v2.CreateSubmissionResponse
+	3,  // 15: raygate.v2.SubmissionService.GetSubmission:output_type -> raygate.v2.GetSubmissionResponse
+	5,  // 16: raygate.v2.SubmissionService.ListSubmissions:output_type -> raygate.v2.ListSubmissionsResponse
+	7,  // 17: raygate.v2.SubmissionService.StopSubmission:output_type -> raygate.v2.StopSubmissionResponse
+	9,  // 18: raygate.v2.SubmissionService.DeleteSubmission:output_type -> raygate.v2.DeleteSubmissionResponse
+	11, // 19: raygate.v2.SubmissionService.GetSubmissionLogs:output_type -> raygate.v2.GetSubmissionLogsResponse
+	13, // 20: raygate.v2.SubmissionService.GetNodeLogs:output_type -> raygate.v2.GetNodeLogsResponse
+	15, // 21: raygate.v2.SubmissionService.GetPackage:output_type -> raygate.v2.GetPackageResponse
+	17, // 22: raygate.v2.SubmissionService.UploadPackage:output_type -> raygate.v2.UploadPackageResponse
+	14, // [14:23] is the sub-list for method output_type
+	5,  // [5:14] is the sub-list for method input_type
 	5,  // [5:5] is the sub-list for extension type_name
 	5,  // [5:5] is the sub-list for extension extendee
 	0,  // [0:5] is the sub-list for field type_name
@@ -1154,13 +1318,14 @@ func file_raygate_v2_submission_service_proto_init() {
 	}
 	file_raygate_v2_submission_proto_init()
 	file_raygate_v2_submission_service_proto_msgTypes[10].OneofWrappers = []any{}
+	file_raygate_v2_submission_service_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_submission_service_proto_rawDesc), len(file_raygate_v2_submission_service_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,7 @@ const (
 	SubmissionService_StopSubmission_FullMethodName    = "/raygate.v2.SubmissionService/StopSubmission"
 	SubmissionService_DeleteSubmission_FullMethodName  = "/raygate.v2.SubmissionService/DeleteSubmission"
 	SubmissionService_GetSubmissionLogs_FullMethodName = "/raygate.v2.SubmissionService/GetSubmissionLogs"
+	SubmissionService_GetNodeLogs_FullMethodName       = "/raygate.v2.SubmissionService/GetNodeLogs"
 	SubmissionService_GetPackage_FullMethodName        = "/raygate.v2.SubmissionService/GetPackage"
 	SubmissionService_UploadPackage_FullMethodName     = "/raygate.v2.SubmissionService/UploadPackage"
 )
@@ -50,6 +51,9 @@ type SubmissionServiceClient interface {
 	// GetSubmissionLogs sends what the entrypoint writes. On REST the body is the log alone, as plain text; one that breaks off ends without
 	// its last chunk.
 	GetSubmissionLogs(ctx context.Context, in *GetSubmissionLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSubmissionLogsResponse], error)
+	// GetNodeLogs sends a log file of a node of the cluster as it is now. On REST the body is the log alone, as plain text. Callers need the rights of
+	// GetSubmissionLogs and, to name a Pod, to `get` it.
+	GetNodeLogs(ctx context.Context, in *GetNodeLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNodeLogsResponse], error)
 	// GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
 	// it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
 	// RayJobs.
@@ -136,6 +140,25 @@ func (c *submissionServiceClient) GetSubmissionLogs(ctx context.Context, in *Get
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type SubmissionService_GetSubmissionLogsClient = grpc.ServerStreamingClient[GetSubmissionLogsResponse]
 
+func (c *submissionServiceClient) GetNodeLogs(ctx context.Context, in *GetNodeLogsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetNodeLogsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SubmissionService_ServiceDesc.Streams[1], SubmissionService_GetNodeLogs_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GetNodeLogsRequest, GetNodeLogsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SubmissionService_GetNodeLogsClient = grpc.ServerStreamingClient[GetNodeLogsResponse]
+
 func (c *submissionServiceClient) GetPackage(ctx context.Context, in *GetPackageRequest, opts ...grpc.CallOption) (*GetPackageResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetPackageResponse)
@@ -148,7 +171,7 @@ func (c *submissionServiceClient) GetPackage(ctx context.Context, in *GetPackage
 
 func (c *submissionServiceClient) UploadPackage(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadPackageRequest, UploadPackageResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &SubmissionService_ServiceDesc.Streams[1], SubmissionService_UploadPackage_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &SubmissionService_ServiceDesc.Streams[2], SubmissionService_UploadPackage_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -180,6 +203,9 @@ type SubmissionServiceServer interface {
 	// GetSubmissionLogs sends what the entrypoint writes. On REST the body is the log alone, as plain text; one that breaks off ends without
 	// its last chunk.
 	GetSubmissionLogs(*GetSubmissionLogsRequest, grpc.ServerStreamingServer[GetSubmissionLogsResponse]) error
+	// GetNodeLogs sends a log file of a node of the cluster as it is now. On REST the body is the log alone, as plain text. Callers need the rights of
+	// GetSubmissionLogs and, to name a Pod, to `get` it.
+	GetNodeLogs(*GetNodeLogsRequest, grpc.ServerStreamingServer[GetNodeLogsResponse]) error
 	// GetPackage finds a package of files, which jobs name as their `working_dir`. It returns NOT_FOUND if the cluster does not have the package. If
 	// it does, Ray keeps the package for ten minutes. Without a cluster it finds a package that the gateway keeps, which needs the right to `create`
 	// RayJobs.
@@ -214,6 +240,9 @@ func (UnimplementedSubmissionServiceServer) DeleteSubmission(context.Context, *D
 }
 func (UnimplementedSubmissionServiceServer) GetSubmissionLogs(*GetSubmissionLogsRequest, grpc.ServerStreamingServer[GetSubmissionLogsResponse]) error {
 	return status.Error(codes.Unimplemented, "method GetSubmissionLogs not implemented")
+}
+func (UnimplementedSubmissionServiceServer) GetNodeLogs(*GetNodeLogsRequest, grpc.ServerStreamingServer[GetNodeLogsResponse]) error {
+	return status.Error(codes.Unimplemented, "method GetNodeLogs not implemented")
 }
 func (UnimplementedSubmissionServiceServer) GetPackage(context.Context, *GetPackageRequest) (*GetPackageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPackage not implemented")
@@ -343,6 +372,17 @@ func _SubmissionService_GetSubmissionLogs_Handler(srv interface{}, stream grpc.S
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type SubmissionService_GetSubmissionLogsServer = grpc.ServerStreamingServer[GetSubmissionLogsResponse]
 
+func _SubmissionService_GetNodeLogs_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GetNodeLogsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(SubmissionServiceServer).GetNodeLogs(m, &grpc.GenericServerStream[GetNodeLogsRequest, GetNodeLogsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SubmissionService_GetNodeLogsServer = grpc.ServerStreamingServer[GetNodeLogsResponse]
+
 func _SubmissionService_GetPackage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetPackageRequest)
 	if err := dec(in); err != nil {
@@ -404,6 +444,11 @@ var SubmissionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "GetSubmissionLogs",
 			Handler:       _SubmissionService_GetSubmissionLogs_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "GetNodeLogs",
+			Handler:       _SubmissionService_GetNodeLogs_Handler,
 			ServerStreams: true,
 		},
 		{
