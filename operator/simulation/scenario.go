@@ -81,6 +81,9 @@ func newScenario(seed uint64) *scenario {
 	if s.topic == "service" && r.IntN(3) == 0 {
 		s.analyses(r)
 	}
+	if (s.topic == "cluster" || s.topic == "service") && r.IntN(2) == 0 {
+		s.budgets(r)
+	}
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
 }
