@@ -257,10 +257,16 @@ func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
 	}
 	for _, o := range w.store.All(kindCluster) {
 		rc := o.(*rayv1.RayCluster)
-		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && w.rays.serve(rc.Name) {
+		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && w.rays.serve(rc.Name) && w.headStays(rc.Name) {
 			d.violate("trafficIsServed", "%s leads requests to %s, where nothing runs, while %s serves", rs.Name, to, rc.Name)
 		}
 	}
+}
+
+// headStays reports whether the head of a cluster is not being deleted, with what it serves.
+func (w *world) headStays(cluster string) bool {
+	h := w.rays.of(cluster)
+	return h != nil && slices.ContainsFunc(w.store.All(kindPod), func(o client.Object) bool { return o.GetUID() == h.pod && o.GetDeletionTimestamp() == nil })
 }
 
 // traffic is called when the operator changes where requests go.
