@@ -90,15 +90,21 @@ func (d *watchdog) checkDrained(c apiserver.Change) {
 	if !ok || c.Actor != actorOperator || p.DeletionTimestamp != nil || c.New != nil && c.New.GetDeletionTimestamp() == nil || !isDrained(p) {
 		return
 	}
-	cluster, lasted := p.Labels[rayv1.LabelCluster], drainingFor(p)
+	lasted := drainingFor(p)
 	d.world.after(0, "drained "+p.Name, func() {
-		w, h := d.world, d.world.rays.of(cluster)
-		rc := w.clusterObject(cluster)
-		excused := w.excused() || w.recently(faultWatch) || w.recently(faultAbsent) || w.rays.lately(cluster) || isSuspended(rc) || rc.Name == "" || rc.DeletionTimestamp != nil
-		if h != nil && h.age() > unseenFor && h.drainsFor(p.UID) && lasted < drainLimit && !excused && isReady(p) {
+		if rc := d.world.clusterObject(p.Labels[rayv1.LabelCluster]); lasted < drainLimit && isReady(p) && d.world.awaitsDrain(rc, p.UID) {
 			d.violate("drainIsAwaited", "%s is deleted %s after the begin of its drain, while it has work", p.Name, lasted)
 		}
 	})
+}
+
+// awaitsDrain reports whether a cluster stays, and its head says that a worker has work.
+func (w *world) awaitsDrain(rc *rayv1.RayCluster, worker types.UID) bool {
+	if w.excused() || w.recently(faultWatch) || w.recently(faultAbsent) || isSuspended(rc) || rc.Name == "" || rc.DeletionTimestamp != nil {
+		return false
+	}
+	h := w.rays.of(rc.Name)
+	return h != nil && h.age() > unseenFor && w.headStays(rc.Name) && !w.rays.lately(rc.Name) && h.drainsFor(worker)
 }
 
 // checkDrain looks at a worker that Ray drains.

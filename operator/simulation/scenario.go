@@ -66,7 +66,14 @@ func newScenario(seed uint64) *scenario {
 		s.cron(r)
 	}
 	s.disturb(r)
-	if s.topic == "cluster" && r.IntN(2) == 0 { // last, so that the seeds stay what they are
+	s.extend(r) // last, so that the seeds stay what they are
+	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
+	return s
+}
+
+// extend adds annotations of raygate to some scenarios, and what users do with them.
+func (s *scenario) extend(r *rand.Rand) {
+	if s.topic == "cluster" && r.IntN(2) == 0 {
 		s.idles(r)
 	}
 	if s.topic == "service" && r.IntN(2) == 0 {
@@ -84,8 +91,6 @@ func newScenario(seed uint64) *scenario {
 	if (s.topic == "cluster" || s.topic == "service") && r.IntN(2) == 0 {
 		s.budgets(r)
 	}
-	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
-	return s
 }
 
 // add adds a step at a random time.

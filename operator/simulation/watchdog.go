@@ -257,10 +257,15 @@ func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
 	}
 	for _, o := range w.store.All(kindCluster) {
 		rc := o.(*rayv1.RayCluster)
-		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && w.rays.serve(rc.Name) && w.headStays(rc.Name) {
+		if rc.Name != to && controlledBy(rc, "RayService") == rs.Name && w.servesOn(rc) {
 			d.violate("trafficIsServed", "%s leads requests to %s, where nothing runs, while %s serves", rs.Name, to, rc.Name)
 		}
 	}
+}
+
+// servesOn reports whether a cluster serves and stays.
+func (w *world) servesOn(rc *rayv1.RayCluster) bool {
+	return rc.DeletionTimestamp == nil && w.rays.serve(rc.Name) && w.headStays(rc.Name)
 }
 
 // headStays reports whether the head of a cluster is not being deleted, with what it serves.

@@ -48,11 +48,24 @@ func (r *Reconciler) disruptionBudgets(ctx context.Context, s *scope) {
 			s.dependent(r.children.Ensure(ctx, s.cluster, children.Child{Desired: b}))
 		}
 	}
-	for i := range existing.Items {
-		if b := &existing.Items[i]; !stay[b.Name] {
+	for _, b := range possibleBudgets(s.cluster, existing.Items) {
+		if !stay[b.Name] {
+			stay[b.Name] = true
 			s.dependent(r.children.Remove(ctx, s.cluster, b))
 		}
 	}
+}
+
+// possibleBudgets returns the budgets that the cluster can have: also own ones that the cache does not show yet, and those of removed groups.
+func possibleBudgets(rc *rayv1.RayCluster, existing []policyv1.PodDisruptionBudget) []*policyv1.PodDisruptionBudget {
+	all := []*policyv1.PodDisruptionBudget{disruption.Head(rc)}
+	for i := range rc.Spec.WorkerGroupSpecs {
+		all = append(all, disruption.Group(rc, rc.Spec.WorkerGroupSpecs[i].GroupName, 1))
+	}
+	for i := range existing {
+		all = append(all, &existing[i])
+	}
+	return all
 }
 
 // wantedBudgets returns the budgets that protect something.
