@@ -73,23 +73,17 @@ func newScenario(seed uint64) *scenario {
 
 // extend adds annotations of raygate to some scenarios, and what users do with them.
 func (s *scenario) extend(r *rand.Rand) {
-	if s.topic == "cluster" && r.IntN(2) == 0 {
-		s.idles(r)
-	}
-	if s.topic == "service" && r.IntN(2) == 0 {
-		s.controls(r)
-	}
-	if s.topic == "job" && r.IntN(2) == 0 {
-		s.attempts(r)
-	}
-	if s.topic == "cluster" && r.IntN(2) == 0 {
-		s.upgrades(r)
-	}
-	if s.topic == "service" && r.IntN(3) == 0 {
-		s.analyses(r)
-	}
-	if (s.topic == "cluster" || s.topic == "service") && r.IntN(2) == 0 {
-		s.budgets(r)
+	for _, more := range []struct {
+		topic string
+		oneIn int
+		add   func(*rand.Rand)
+	}{
+		{"cluster", 2, s.idles}, {"service", 2, s.controls}, {"job", 2, s.attempts}, {"cluster", 2, s.upgrades}, {"service", 3, s.analyses},
+		{"cluster", 2, s.budgets}, {"service", 2, s.budgets},
+	} {
+		if s.topic == more.topic && r.IntN(more.oneIn) == 0 {
+			more.add(r)
+		}
 	}
 }
 
