@@ -31,7 +31,7 @@ func TestIdleClusterIsWoken(t *testing.T) {
 		}
 		return nil
 	})
-	cmd := exec.CommandContext(t.Context(), programs.Binary("raygate"), "submit", "--cluster", "demo", "-n", w.ns, "--server", product.grpc, "--url", product.rest, "--", hello)
+	cmd := exec.CommandContext(t.Context(), programs.Binary("raygate"), "submit", "--cluster", "demo", "-n", w.ns, "--server", product.grpc, "--", hello)
 	var out, progress strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &progress
 	err := cmd.Run()
