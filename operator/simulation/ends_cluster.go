@@ -13,6 +13,7 @@ import (
 var clusterEnds = []rule[*rayv1.RayCluster]{
 	isDeleted[*rayv1.RayCluster],
 	clusterHasFailed,
+	clusterHasBudgets,
 	clusterIsScheduled,
 	clusterIsIdle,
 	clusterIsUpgraded,

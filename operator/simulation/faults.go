@@ -20,6 +20,7 @@ const (
 	faultUnreach   = "networks are cut"        // between the operator and Ray; submitters are not affected
 	faultAbsent    = "no operator"
 	faultGateway   = "the Gateway API is not installed"
+	faultNodeDrain = "a drain awaits a budget"
 
 	faultPrometheus = "Prometheus is away"
 	faultCallers    = "there are no requests" // to the applications

@@ -105,7 +105,8 @@ func leaveAsKubeRay(o client.Object) {
 }
 
 // upgradeAnnotations are set by users, so that they stay.
-var upgradeAnnotations = []string{rayv1.AnnotationUpgradeStrategy, rayv1.AnnotationMaxUnavailable, rayv1.AnnotationMaxSurge, rayv1.AnnotationUpgradePaused}
+var upgradeAnnotations = []string{rayv1.AnnotationUpgradeStrategy, rayv1.AnnotationMaxUnavailable, rayv1.AnnotationMaxSurge, rayv1.AnnotationUpgradePaused,
+	rayv1.AnnotationDisruptionBudget}
 
 func keep(list *[]metav1.Condition, kinds ...string) {
 	*list = slices.DeleteFunc(*list, func(c metav1.Condition) bool { return !slices.Contains(kinds, c.Type) })

@@ -101,7 +101,7 @@ func startOperator(w *world) *operator {
 	return o
 }
 
-// setUp makes the controllers as the program does, with the gates that it has by default and those of RayCronJob and upgrades in steps.
+// setUp makes the controllers as the program does, with the gates that it has by default and those of RayCronJob, drains and upgrades in steps.
 func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	w := o.world
 	c, live := mgr.client, o.client(nil)
@@ -113,6 +113,10 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	if w.setting("submitter finished", 0.3) {
 		limits.SubmitterFinished = 30 * time.Second
 	}
+	var drain dashboards.OpenDraining
+	if w.setting("drains", 0.5) {
+		drain = w.rays.openDraining
+	}
 	podOptions.DeterministicHeadName = w.setting("deterministic head name", 0.3)
 	past, err := o.archive(mgr, live)
 	if err != nil {
@@ -122,7 +126,7 @@ func (o *operator) setUp(ctx context.Context, mgr *processManager) error {
 	return errors.Join(
 		raycluster.New(raycluster.Config{
 			Client: c, Live: live, Recorder: w.watch, Clock: clock.RealClock{}, Validation: rules, Pod: podOptions, CleanUpRedis: true, Archive: past,
-			Connect: w.rays.connect, Jitter: w.jitter, Expiry: expiryplan.Policies{w.policy},
+			Connect: w.rays.connect, Drain: drain, Jitter: w.jitter, Expiry: expiryplan.Policies{w.policy},
 			ReplicaIndices: w.setting("replica indices "+w.version, 0.5), ShrinkWithAutoscaler: w.setting("shrink with autoscaler", 0.3),
 		}).SetupWithManager(ctx, mgr, options),
 		rayjobcontroller.New(rayjobcontroller.Config{

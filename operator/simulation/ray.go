@@ -27,8 +27,9 @@ type ray struct {
 	started time.Time
 
 	mu      sync.Mutex
-	uses    map[string]time.Time // jobs without a RayJob that run, and since when
-	saves   map[string]time.Time // until when jobs that were stopped save their state
+	uses    map[string]time.Time    // jobs without a RayJob that run, and since when
+	saves   map[string]time.Time    // until when jobs that were stopped save their state
+	drains  map[types.UID]time.Time // when the nodes of workers end that are drained
 	over    bool
 	resized time.Time // when all replicas exist
 }
@@ -126,6 +127,12 @@ func (h *ray) saving() bool {
 		}
 	}
 	return false
+}
+
+// isUsed reports whether a new head would lose work.
+func (h *ray) isUsed() bool {
+	a, err := h.Activity(context.Background())
+	return err == nil && a.Use != ""
 }
 
 func (h *ray) has(id string) bool {

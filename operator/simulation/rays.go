@@ -73,7 +73,7 @@ func (r *rays) headStarts(p *corev1.Pod) {
 	}
 	head := &ray{
 		Dashboard: dashboardfake.New(skewed{skew}), world: w, cluster: p.Labels[rayv1.LabelCluster], owner: metav1.GetControllerOf(p).UID, pod: p.UID,
-		broken: p.Spec.Containers[0].Image == imageBroken, started: time.Now(), uses: map[string]time.Time{}, saves: map[string]time.Time{},
+		broken: p.Spec.Containers[0].Image == imageBroken, started: time.Now(), uses: map[string]time.Time{}, saves: map[string]time.Time{}, drains: map[types.UID]time.Time{},
 	}
 	head.HoldApplications(true)
 	r.mu.Lock()

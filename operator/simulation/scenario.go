@@ -66,23 +66,25 @@ func newScenario(seed uint64) *scenario {
 		s.cron(r)
 	}
 	s.disturb(r)
-	if s.topic == "cluster" && r.IntN(2) == 0 { // last, so that the seeds stay what they are
-		s.idles(r)
-	}
-	if s.topic == "service" && r.IntN(2) == 0 {
-		s.controls(r)
-	}
-	if s.topic == "job" && r.IntN(2) == 0 {
-		s.attempts(r)
-	}
-	if s.topic == "cluster" && r.IntN(2) == 0 {
-		s.upgrades(r)
-	}
-	if s.topic == "service" && r.IntN(3) == 0 {
-		s.analyses(r)
-	}
+	s.extend(r) // last, so that the seeds stay what they are
 	slices.SortStableFunc(s.steps, func(a, b step) int { return int(a.at - b.at) })
 	return s
+}
+
+// extend adds annotations of raygate to some scenarios, and what users do with them.
+func (s *scenario) extend(r *rand.Rand) {
+	for _, more := range []struct {
+		topic string
+		oneIn int
+		add   func(*rand.Rand)
+	}{
+		{"cluster", 2, s.idles}, {"service", 2, s.controls}, {"job", 2, s.attempts}, {"cluster", 2, s.upgrades}, {"service", 3, s.analyses},
+		{"cluster", 2, s.budgets}, {"service", 2, s.budgets},
+	} {
+		if s.topic == more.topic && r.IntN(more.oneIn) == 0 {
+			more.add(r)
+		}
+	}
 }
 
 // add adds a step at a random time.

@@ -94,12 +94,11 @@ func scaleOf(rc *rayv1.RayCluster) rayv1.RayClusterSpec {
 // seenWithin is how long an operator may act upon a cluster that is not the latest.
 const seenWithin = 10 * time.Second
 
-// checkRolling looks at a ready worker that the operator deletes for no cause but an upgrade. The caller holds the lock, and the store is locked, so
+// checkRolling looks at a ready worker that the operator drains or deletes for no cause but an upgrade. The caller holds the lock, and the store is locked, so
 // that Pods are counted later.
 func (d *watchdog) checkRolling(c apiserver.Change) {
 	p, ok := c.Old.(*corev1.Pod)
-	deleted := ok && c.Actor == actorOperator && p.DeletionTimestamp == nil && (c.New == nil || c.New.GetDeletionTimestamp() != nil)
-	if deleted && p.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) && isReady(p) {
+	if ok && c.Actor == actorOperator && !goes(p) && goes(c.New) && p.Labels[rayv1.LabelNodeType] == string(rayv1.WorkerNode) && isReady(p) {
 		d.world.after(0, "count workers", func() { d.checkReplaced(p) })
 	}
 }
@@ -145,7 +144,7 @@ func (w *world) readyWorkers(cluster, group string) []*corev1.Pod {
 	rc := w.clusterObject(cluster)
 	var ready []*corev1.Pod
 	for _, o := range w.store.All(kindPod) {
-		if p := o.(*corev1.Pod); rc.Owns(p) && p.Labels[rayv1.LabelGroup] == group && isReady(p) && p.DeletionTimestamp == nil {
+		if p := o.(*corev1.Pod); rc.Owns(p) && p.Labels[rayv1.LabelGroup] == group && isReady(p) && !goes(p) {
 			ready = append(ready, p)
 		}
 	}

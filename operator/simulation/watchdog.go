@@ -33,6 +33,8 @@ var Invariants = map[string]string{
 	"pauseHolds":         "An upgrade that is paused, or a canary that is neither confirmed nor analysed well, moves no traffic to the new cluster, and the new cluster is neither promoted nor deleted.",
 	"podsStayPaused":     "A rolling upgrade that is paused replaces no worker that is ready.",
 	"withinLimits":       "Never more replicas are unavailable than a rolling upgrade allows.",
+	"drainEnds":          "A worker that Ray drains is deleted, at the latest after the limit.",
+	"drainIsAwaited":     "A worker that Ray drains is not deleted before its work has ended, or the limit.",
 	"abortHolds":         "A cluster that is given up gets no more traffic and is not promoted while the one before it serves.",
 	"neverIdleInUse":     "A cluster is not suspended as idle while something has been running on it, nor while it is kept, nor before the time of its schedule.",
 	"resumedBySchedule":  "The operator resumes only clusters that it has suspended, and only by their schedule.",
@@ -175,6 +177,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 			d.checkPods(c.New.(*corev1.Pod))
 		}
 		d.checkRolling(c)
+		d.checkDrained(c)
 	case kindRayJob:
 		d.checkResult(c)
 	case kindRayService:
@@ -190,7 +193,7 @@ func (w *world) excused() bool {
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.faults, func(f fault) bool {
 		switch f.kind {
-		case "a name is awaited", faultWatch, faultNodes, faultAbsent, faultPrometheus, faultCallers, "a user hesitates":
+		case "a name is awaited", faultWatch, faultNodes, faultAbsent, faultNodeDrain, faultPrometheus, faultCallers, "a user hesitates":
 			return false
 		}
 		return time.Since(f.until) < memory
@@ -222,6 +225,9 @@ func (d *watchdog) check() {
 		d.checkUnsent(o.(*rayv1.RayJob), alive)
 		d.checkHistory(o.(*rayv1.RayJob), alive)
 	}
+	for _, o := range w.store.All(kindPod) {
+		d.checkDrain(o.(*corev1.Pod), alive)
+	}
 }
 
 // checkConfigured is about the cluster that is used.
@@ -251,10 +257,21 @@ func (d *watchdog) checkTraffic(rs *rayv1.RayService, to string) {
 	}
 	for _, o := range w.store.All(kindCluster) {
 		rc := o.(*rayv1.RayCluster)
-		if rc.Name != to && rc.DeletionTimestamp == nil && controlledBy(rc, "RayService") == rs.Name && w.rays.serve(rc.Name) {
+		if rc.Name != to && controlledBy(rc, "RayService") == rs.Name && w.servesOn(rc) {
 			d.violate("trafficIsServed", "%s leads requests to %s, where nothing runs, while %s serves", rs.Name, to, rc.Name)
 		}
 	}
+}
+
+// servesOn reports whether a cluster serves and stays.
+func (w *world) servesOn(rc *rayv1.RayCluster) bool {
+	return rc.DeletionTimestamp == nil && w.rays.serve(rc.Name) && w.headStays(rc.Name)
+}
+
+// headStays reports whether the head of a cluster is not being deleted, with what it serves.
+func (w *world) headStays(cluster string) bool {
+	h := w.rays.of(cluster)
+	return h != nil && slices.ContainsFunc(w.store.All(kindPod), func(o client.Object) bool { return o.GetUID() == h.pod && o.GetDeletionTimestamp() == nil })
 }
 
 // traffic is called when the operator changes where requests go.

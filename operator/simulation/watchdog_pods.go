@@ -61,7 +61,7 @@ func (d *watchdog) checkPods(p *corev1.Pod) {
 
 // stays reports whether a Pod has not ended and is not about to be deleted.
 func (w *world) stays(p *corev1.Pod) bool {
-	return p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && !w.orphaned(p)
+	return !goes(p) && p.Status.Phase != corev1.PodFailed && p.Status.Phase != corev1.PodSucceeded && !w.orphaned(p)
 }
 
 // allowed returns how many Pods of a group the operator may act upon: the most of the latest sizes. The caller holds the lock.

@@ -16,7 +16,8 @@ type reason struct {
 var reasons = []reason{
 	{"operator", "list", []string{
 		"persistentvolumeclaims", "pods", "serviceaccounts", "services", "secrets", "batch/jobs", "discovery.k8s.io/endpointslices", "gateway.networking.k8s.io/gateways",
-		"gateway.networking.k8s.io/grpcroutes", "gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs",
+		"gateway.networking.k8s.io/grpcroutes", "gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies",
+		"policy/poddisruptionbudgets", "ray.io/rayclusters", "ray.io/raycronjobs", "ray.io/rayjobs",
 		"ray.io/rayservices", "rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
 		"resource.k8s.io/deviceclasses", "resource.k8s.io/resourceclaims", "resource.k8s.io/resourceclaimtemplates",
 	}, "caches, where the API server has no streaming lists"},
@@ -25,19 +26,20 @@ var reasons = []reason{
 	{"gateway", "get", []string{"pods"}, "the address of a head, where dashboards are reached without `--use-kubernetes-proxy`; test/attack has it"},
 	{"operator", "get", []string{
 		"persistentvolumeclaims", "pods", "serviceaccounts", "gateway.networking.k8s.io/gateways", "gateway.networking.k8s.io/httproutes",
-		"networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "ray.io/rayjobs",
+		"networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies", "policy/poddisruptionbudgets", "ray.io/rayjobs",
 		"rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
 	}, "reads past a cache that is behind, as after a create whose name is taken"},
 	{"operator", "get", []string{"resource.k8s.io/resourceclaims"}, sharedClaims}, {"operator", "watch", []string{"resource.k8s.io/resourceclaims"}, sharedClaims},
 	{"operator", "delete", []string{
 		"serviceaccounts", "secrets", "gateway.networking.k8s.io/gateways", "gateway.networking.k8s.io/httproutes", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies",
-		"rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
+		"policy/poddisruptionbudgets", "rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
 	}, "children that a spec no longer asks for"},
 	{"operator", "delete", []string{"ray.io/rayjobs"}, "RayJobs whose deletion policy is DeleteSelf"},
 	{"operator", "patch", []string{
 		"persistentvolumeclaims", "serviceaccounts", "gateway.networking.k8s.io/gateways", "networking.k8s.io/ingresses", "networking.k8s.io/networkpolicies",
-		"rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
+		"policy/poddisruptionbudgets", "rbac.authorization.k8s.io/rolebindings", "rbac.authorization.k8s.io/roles",
 	}, "children that somebody changed"},
+	{"operator", "create", []string{"pods/eviction", "policy/poddisruptionbudgets"}, "clusters with a disruption budget; the tests of the controller of RayClusters have it"},
 	{"operator", "patch", []string{"secrets"}, "tokens that somebody changed, and owners of what cert-manager filled"},
 	{"operator", "patch", []string{"batch/jobs"}, "submitters of KubeRay, which have no label of their cluster; TestMoveAndBack has them"},
 	{"operator", "patch", []string{"events.k8s.io/events"}, "events that happen again"},

@@ -80,6 +80,7 @@ func asKubeRay(crd *apiextensionsv1.CustomResourceDefinition) {
 		switch crd.Spec.Names.Kind {
 		case "RayJob":
 			delete(status.Properties, "conditions")
+			delete(status.Properties, "previousAttempts")
 		case "RayCronJob":
 			for _, name := range []string{"nextScheduleTime", "conditions", "observedGeneration"} {
 				delete(status.Properties, name)

@@ -43,6 +43,8 @@ type RollingUpdate struct {
 	Paused                   bool
 	// Deadline is 0 for none.
 	Deadline time.Duration
+	// Budget is that of AnnotationDisruptionBudget, which also limits upgrades; nil for none.
+	Budget *intstr.IntOrString
 }
 
 // RollingUpdate returns how Pods with an outdated template are replaced. It returns nil if they are not: the annotations ask for nothing or have
@@ -57,6 +59,7 @@ func (in *RayCluster) RollingUpdate() *RollingUpdate {
 	if len(invalid) > 0 {
 		return nil
 	}
+	u.Budget = DisruptionBudgetOf(in.Annotations)
 	return &u
 }
 
@@ -101,6 +104,9 @@ func (u *RollingUpdate) Limits(n int) (unavailable, surge int) {
 	surge, _ = intstr.GetScaledValueFromIntOrPercent(&u.MaxSurge, n, true)
 	if unavailable == 0 && surge == 0 {
 		unavailable = 1
+	}
+	if u.Budget != nil {
+		unavailable = min(unavailable, Disruptions(u.Budget, n))
 	}
 	return unavailable, surge
 }

@@ -305,6 +305,33 @@ type RayJobStatusInfo struct {
 	EndTime *metav1.Time `json:"endTime,omitempty"`
 }
 
+// RayJobAttempt is an attempt of a RayJob that has ended.
+type RayJobAttempt struct {
+	// attempt is the number of the attempt, from 1.
+	// +required
+	Attempt int32 `json:"attempt"`
+
+	// rayClusterName is the cluster on which it ran.
+	// +optional
+	RayClusterName string `json:"rayClusterName,omitempty"`
+
+	// jobId is its submission id.
+	// +optional
+	JobId string `json:"jobId,omitempty"`
+
+	// startTime is when the operator began with it.
+	// +optional
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// endTime is when it ended.
+	// +optional
+	EndTime *metav1.Time `json:"endTime,omitempty"`
+
+	// reason says, in one word, why it failed.
+	// +optional
+	Reason JobFailedReason `json:"reason,omitempty"`
+}
+
 // RayJobStatus is the state of a RayJob that the operator saw last.
 type RayJobStatus struct {
 	// rayJobInfo holds the times of the job as Ray reports them.
@@ -356,6 +383,11 @@ type RayJobStatus struct {
 	// +optional
 	// +kubebuilder:default=0
 	Failed *int32 `json:"failed,omitempty"`
+
+	// previousAttempts are the last ten attempts that failed and were retried, the oldest first. KubeRay has none.
+	// +optional
+	// +listType=atomic
+	PreviousAttempts []RayJobAttempt `json:"previousAttempts,omitempty"`
 
 	// rayClusterStatus is a copy of the status of the cluster.
 	// +optional

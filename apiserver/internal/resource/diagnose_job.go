@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
@@ -52,6 +55,7 @@ func DiagnoseJob(ctx context.Context, r *Resource, req target) (ready bool, find
 		}
 	}
 	e.checkProgress()
+	e.checkAttempts()
 	ready = state == rayv1.JobDeploymentStatusComplete || state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew
 	e.checkAdmitted(ready)
 	return ready, e.findings, nil
@@ -93,6 +97,17 @@ func (e *jobEvidence) checkEnd() {
 		e.addSelf(severityError, known.reason, known.remedy, "%s", st.Message)
 	case st.JobDeploymentStatus == rayv1.JobDeploymentStatusRetrying:
 		e.addSelf(severityWarning, "Retrying", known.remedy, "an attempt failed (%s), and the next one begins when its cluster is gone: %s", st.Reason, st.Message)
+	}
+}
+
+// checkAttempts reports the attempts before the current one.
+func (e *jobEvidence) checkAttempts() {
+	var list []string
+	for _, a := range e.job.Status.PreviousAttempts {
+		list = append(list, fmt.Sprintf("%d on RayCluster %s at %s (%s)", a.Attempt, a.RayClusterName, ptr.Deref(a.EndTime, metav1.Time{}).UTC().Format(time.RFC3339), a.Reason))
+	}
+	if len(list) > 0 {
+		e.addSelf(severityInfo, "PreviousAttempts", "see their logs in the history", "earlier attempts failed: %s", strings.Join(list, ", "))
 	}
 }
 

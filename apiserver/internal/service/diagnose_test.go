@@ -76,9 +76,13 @@ func TestDiagnoseJob(t *testing.T) {
 		"no room for the cluster": {
 			state: rayv1.JobDeploymentStatusInitializing, pods: []corev1.Pod{unschedulable}, want: []string{"ERROR Unschedulable", "INFO WaitingForCluster"},
 		},
-		"no cluster":    {state: rayv1.JobDeploymentStatusInitializing, do: func(w *world) { delete(w.objects, "RayCluster/demo") }, want: []string{"WARNING ClusterMissing", "INFO WaitingForCluster"}},
-		"interactive":   {state: rayv1.JobDeploymentStatusWaiting, edit: func(j *rayv1.RayJob) { j.Spec.SubmissionMode = rayv1.InteractiveMode }, pods: []corev1.Pod{ready}, want: []string{"INFO WaitingForJob"}},
-		"no dashboard":  {state: running, ray: rayv1.JobStatusRunning, pods: []corev1.Pod{ready}, edit: status(func(st *rayv1.RayJobStatus) { st.JobStatusCheckFailureStartTime = new(metav1.Now()) }), ready: true, want: []string{"WARNING DashboardUnreachable"}},
+		"no cluster":   {state: rayv1.JobDeploymentStatusInitializing, do: func(w *world) { delete(w.objects, "RayCluster/demo") }, want: []string{"WARNING ClusterMissing", "INFO WaitingForCluster"}},
+		"interactive":  {state: rayv1.JobDeploymentStatusWaiting, edit: func(j *rayv1.RayJob) { j.Spec.SubmissionMode = rayv1.InteractiveMode }, pods: []corev1.Pod{ready}, want: []string{"INFO WaitingForJob"}},
+		"no dashboard": {state: running, ray: rayv1.JobStatusRunning, pods: []corev1.Pod{ready}, edit: status(func(st *rayv1.RayJobStatus) { st.JobStatusCheckFailureStartTime = new(metav1.Now()) }), ready: true, want: []string{"WARNING DashboardUnreachable"}},
+		"earlier attempts": {state: running, ray: rayv1.JobStatusRunning, pods: []corev1.Pod{ready}, ready: true, want: []string{"INFO PreviousAttempts"}, text: "1 on RayCluster train-a at 0001-01-01T00:00:00Z (AppFailed), 2 on",
+			edit: status(func(st *rayv1.RayJobStatus) {
+				st.PreviousAttempts = []rayv1.RayJobAttempt{{Attempt: 1, RayClusterName: "train-a", Reason: rayv1.AppFailed}, {Attempt: 2, RayClusterName: "train-b"}}
+			})},
 		"not submitted": {state: running, pods: []corev1.Pod{ready}, want: []string{"INFO NotSubmitted"}},
 		"may not see the cluster": {
 			state: running, ray: rayv1.JobStatusRunning, ready: true, pods: []corev1.Pod{ready}, do: func(w *world) { w.denied["get rayclusters"] = true },

@@ -2,7 +2,10 @@ package jobplan
 
 import (
 	"math"
+	"slices"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
@@ -19,10 +22,24 @@ func (s *step) finish(reason rayv1.JobFailedReason, message string) {
 	}
 	s.status.Succeeded, s.status.Failed = &succeeded, &failures
 	if s.status.JobDeploymentStatus == failed && s.retryable(reason, failures) {
+		s.recordAttempt(failures)
 		s.status.JobDeploymentStatus = retrying
 		return
 	}
 	s.status.EndTime = s.now()
+}
+
+// maxAttempts limits the attempts that the status keeps.
+const maxAttempts = 10
+
+// recordAttempt adds the attempt with this number to those that were retried.
+func (s *step) recordAttempt(number int32) {
+	st := s.status
+	list := append(slices.Clone(st.PreviousAttempts), rayv1.RayJobAttempt{
+		Attempt: number, RayClusterName: st.RayClusterName, JobId: st.JobId, StartTime: st.StartTime,
+		EndTime: new(metav1.NewTime(s.in.Now.Truncate(time.Second))), Reason: st.Reason,
+	})
+	st.PreviousAttempts = list[max(0, len(list)-maxAttempts):]
 }
 
 func count(n *int32) int32 {
@@ -132,7 +149,7 @@ func endAttempt(s *step) {
 	}
 	s.plan.Status = rayv1.RayJobStatus{
 		JobDeploymentStatus: old.JobDeploymentStatus, RayClusterName: cluster, StartTime: old.StartTime, EndTime: old.EndTime,
-		Succeeded: old.Succeeded, Failed: old.Failed, ObservedGeneration: old.ObservedGeneration, Conditions: old.Conditions,
+		Succeeded: old.Succeeded, Failed: old.Failed, PreviousAttempts: old.PreviousAttempts, ObservedGeneration: old.ObservedGeneration, Conditions: old.Conditions,
 	}
 	if old.JobDeploymentStatus == newJob {
 		s.plan.After = time.Millisecond

@@ -1,6 +1,7 @@
 package jobplan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -470,6 +471,29 @@ func TestAttemptsAreCounted(t *testing.T) {
 	}
 	if s := Next(input(says(rayv1.JobStatusStopped, 9), finished(8))).Status; *s.Failed != 0 || *s.Succeeded != 0 {
 		t.Errorf("a job that was stopped counts: %+v", s)
+	}
+}
+
+// TestPreviousAttemptsAreKept: those that were retried, the last ones, also when the next attempt begins.
+func TestPreviousAttemptsAreKept(t *testing.T) {
+	in := input(says(rayv1.JobStatusFailed, 9), finished(8), retries(12))
+	for n := range int32(12) {
+		in.Job.Status.JobId = fmt.Sprint("attempt-", n+1)
+		p := Next(in)
+		in.Job.Status.Failed, in.Job.Status.PreviousAttempts = p.Status.Failed, p.Status.PreviousAttempts
+	}
+	last := Next(in).Status
+	list := last.PreviousAttempts
+	if last.JobDeploymentStatus != failed || len(list) != 10 || list[0].Attempt != 3 || list[0].JobId != "attempt-3" || list[9].Attempt != 12 {
+		t.Fatalf("%s with %+v", last.JobDeploymentStatus, list)
+	}
+	a := list[9]
+	if a.RayClusterName != in.Job.Status.RayClusterName || a.Reason != rayv1.AppFailed || !a.StartTime.Equal(in.Job.Status.StartTime) || !a.EndTime.Time.Equal(in.Now.Truncate(time.Second)) {
+		t.Errorf("got %+v", a)
+	}
+	next := input(state(retrying), jobStatus(rayv1.JobStatusFailed), cluster(Cluster{}), submitter(Submitter{}), func(in *Input) { in.Job.Status.PreviousAttempts = list })
+	if p := Next(next); p.Rule != "Retry" || len(p.Status.PreviousAttempts) != 10 {
+		t.Errorf("%s keeps %+v", p.Rule, p.Status.PreviousAttempts)
 	}
 }
 

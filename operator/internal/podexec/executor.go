@@ -82,7 +82,9 @@ type Work struct {
 	Head   *corev1.Pod
 	Groups []Group // the workers to create
 	Hold   bool    // creates nothing, whatever Head and Groups contain
-	Room   *int    // further limits the number of workers to create; nil does not
+	// Evict evicts Pods that are replaced by a rolling upgrade, so that a PodDisruptionBudget can hold them.
+	Evict bool
+	Room  *int // further limits the number of workers to create; nil does not
 }
 
 // Group describes the workers of one group to create.
@@ -99,6 +101,7 @@ type Result struct {
 	DeletedAll bool               // all Pods of the cluster had to be deleted
 	// Failures are requests that the API server rejected in this run, Earlier those that still wait for their back-off.
 	Failures, Earlier []Failure
+	Held              bool          // a PodDisruptionBudget does not allow an eviction now
 	More              bool          // the run reached its limit, so the next one is due at once
 	After             time.Duration // time until the next run; 0 for none
 	Err               error         // the API server did not answer or is overloaded

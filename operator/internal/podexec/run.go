@@ -41,7 +41,7 @@ type run struct {
 	failed map[attempt][]error // of this run
 }
 
-// delete deletes Pods. The UID precondition protects a newer Pod of the same name.
+// delete deletes Pods.
 func (r *run) delete(ctx context.Context) {
 	list := slices.DeleteFunc(slices.Clone(r.work.Delete), func(d podplan.Deletion) bool { return r.tooEarly(attempt{deleting, d.Group}) })
 	if len(list) == 0 {
@@ -54,8 +54,14 @@ func (r *run) delete(ctx context.Context) {
 	of := func(i int) attempt { return attempt{deleting, list[i].Group} }
 	r.batches(ctx, n, of, func(ctx context.Context, i int) error {
 		victim := list[i].Pod
-		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: victim.Namespace, Name: victim.Name}}
-		err := r.client.Delete(ctx, target, client.Preconditions{UID: &victim.UID})
+		err := r.remove(ctx, list[i])
+		if held(err) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.result.Held = true
+			r.again(HeldRetry)
+			return nil
+		}
 		// On a conflict the Pod with this UID is gone.
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("deleting Pod %s: %w", victim.Name, err)
@@ -77,6 +83,15 @@ func (r *run) delete(ctx context.Context) {
 			r.ended.Failed(attempt{creating, d.Group}.key(r.cluster), 0, struct{}{})
 		}
 	}
+}
+
+// remove deletes or evicts a Pod. The UID precondition protects a newer Pod of the same name.
+func (r *run) remove(ctx context.Context, d podplan.Deletion) error {
+	if r.work.Evict && d.Reason == podplan.ReasonRollingUpdate {
+		return r.evict(ctx, d.Pod)
+	}
+	target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: d.Pod.Namespace, Name: d.Pod.Name}}
+	return r.client.Delete(ctx, target, client.Preconditions{UID: &d.Pod.UID})
 }
 
 // end records the result of an attempt and reports whether all its requests succeeded. Unreachable errors are left to the work

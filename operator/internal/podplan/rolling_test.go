@@ -89,6 +89,10 @@ func TestRolling(t *testing.T) {
 			outcome{Delete: gone("c", "d"), Keep: []string{"a", "b", "head"}}, nil,
 			Upgrade{InProgress: true, Groups: []GroupUpgrade{{"cpu", 0, 4}}},
 		},
+		"no more than a disruption budget allows": {
+			rolling(workers(4), unavailable, "50%", rayv1.AnnotationDisruptionBudget, "20%"), []*corev1.Pod{head, worker("a", "old"), worker("b", "old"), worker("c", "old"), worker("d", "old")},
+			outcome{Delete: gone("d"), Keep: []string{"a", "b", "c", "head"}}, nil, Upgrade{InProgress: true, Groups: []GroupUpgrade{{"cpu", 0, 4}}},
+		},
 		"outdated workers that are not ready go first": {
 			rolling(workers(3)), []*corev1.Pod{head, worker("a", "old", raytest.NotReady()), worker("b", "old"), worker("c", "new")},
 			outcome{Delete: gone("a"), Keep: []string{"b", "c", "head"}}, nil, Upgrade{InProgress: true, Groups: []GroupUpgrade{{"cpu", 1, 3}}},

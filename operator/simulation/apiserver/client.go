@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
@@ -177,7 +178,7 @@ func patched(old client.Object, kind types.PatchType, data []byte) (client.Objec
 // Status implements client.StatusClient.
 func (c *Client) Status() client.SubResourceWriter { return &statusClient{client: c} }
 
-// SubResource implements client.SubResourceClientConstructor. There is only the status.
+// SubResource implements client.SubResourceClientConstructor. There are the status, and evictions.
 func (c *Client) SubResource(string) client.SubResourceClient { return &statusClient{client: c} }
 
 type statusClient struct {
@@ -198,6 +199,17 @@ func (s *statusClient) Update(ctx context.Context, o client.Object, _ ...client.
 // Patch implements client.SubResourceWriter.
 func (s *statusClient) Patch(ctx context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
 	return s.client.patch(ctx, o, p, true)
+}
+
+// Create implements client.SubResourceWriter: it evicts a Pod. A dry run changes nothing, as a read.
+func (s *statusClient) Create(ctx context.Context, o, eviction client.Object, _ ...client.SubResourceCreateOption) error {
+	c, verb, d := s.client, "delete", eviction.(*policyv1.Eviction).DeleteOptions
+	if len(d.DryRun) > 0 {
+		verb = "get"
+	}
+	return c.do(ctx, verb, false, o, func() error {
+		return c.Store.Evict(c.Actor, o, client.DeleteOptions{Preconditions: d.Preconditions, DryRun: d.DryRun})
+	})
 }
 
 // Scheme implements client.Client.

@@ -42,6 +42,7 @@ func metadata() []row[cluster] {
 		{ID: "RC-594", Name: "yes", Mutate: annotation(rayv1.AnnotationUpgradePaused, "yes"), WantFields: at("metadata.annotations[raygate.io/upgrade-paused]"), Warning: true},
 		{ID: "RC-594", Name: "no time", Mutate: annotation(rayv1.AnnotationUpgradeDeadline, "0s"), WantFields: at("metadata.annotations[raygate.io/upgrade-deadline]"), Warning: true},
 		{ID: "RC-595", Name: "with Recreate", Mutate: both(recreate, annotation(rayv1.AnnotationUpgradeStrategy, "RollingUpdate")), WantFields: at("metadata.annotations[raygate.io/upgrade-strategy]"), Warning: true},
+		{ID: "RC-596", Name: "none", Mutate: annotation(rayv1.AnnotationDisruptionBudget, "0"), Fix: annotation(rayv1.AnnotationDisruptionBudget, "100%"), WantFields: at("metadata.annotations[raygate.io/disruption-budget]"), Warning: true},
 		{ID: "RC-577", Name: "false means on", Mutate: label(rayv1.LabelGangSchedulingEnabled, "false"), WantFields: at("metadata.labels[ray.io/gang-scheduling-enabled]"), Warning: true},
 		{ID: "RC-578", Name: "no scheduler", Mutate: label(rayv1.LabelPriorityClassName, "high"), WantFields: at("metadata.labels[ray.io/priority-class-name]"), Warning: true, Options: validation.Options{BatchScheduler: new("")}},
 		{ID: "RC-578", Name: "another scheduler", Mutate: label(rayv1.LabelVolcanoQueueName, "q"), WantFields: at("metadata.labels[volcano.sh/queue-name]"), Warning: true, Options: validation.Options{BatchScheduler: new("yunikorn")}},

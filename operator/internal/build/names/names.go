@@ -107,6 +107,12 @@ func HeadNetworkPolicy(cluster string) string { return cluster + "-head" }
 // WorkersNetworkPolicy returns the name of the NetworkPolicy of a worker group.
 func WorkersNetworkPolicy(cluster, group string) string { return cluster + "-workers-" + group }
 
+// HeadDisruptionBudget returns the name of the PodDisruptionBudget of the head.
+func HeadDisruptionBudget(cluster string) string { return cluster + "-head" }
+
+// WorkersDisruptionBudget returns the name of the PodDisruptionBudget of a worker group.
+func WorkersDisruptionBudget(cluster, group string) string { return cluster + "-workers-" + group }
+
 // CreatorKind returns the kind of the resource for which the cluster was created: RayJob or RayService, else RayCluster.
 func CreatorKind(rc *rayv1.RayCluster) string {
 	switch kind := rc.Labels[rayv1.LabelOriginatedFromCRD]; kind {

@@ -25,7 +25,7 @@ const activityTimeout = 20 * time.Second
 
 type activityAnswer = poll.Answer[dashboard.Activity]
 
-// activities polls in the background whether clusters are in use. It asks only about clusters with an idle timeout.
+// activities polls in the background whether clusters are in use. It asks only about clusters with an idle timeout or disruption budgets.
 type activities struct {
 	poller     *poll.Poller[types.UID, dashboard.Activity]
 	dashboards *dashboards.Dashboards

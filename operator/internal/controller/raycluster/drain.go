@@ -3,6 +3,7 @@ package raycluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/ownerref"
+	"github.com/raygate/raygate/operator/internal/podexec"
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/operator/internal/reconcile"
@@ -66,6 +68,9 @@ func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.De
 		switch {
 		case d.Reason == podplan.ReasonDraining && s.now.Before(drainUntil(d.Pod)):
 			draining = append(draining, d)
+		case drainable(d) && r.heldByBudget(ctx, s, d):
+			s.held = true
+			s.after(podexec.HeldRetry)
 		case drainable(d):
 			r.annotate(ctx, s, d.Pod, map[string]string{rayv1.AnnotationDrainingSince: s.now.UTC().Format(time.RFC3339)})
 			s.after(reconcile.Soon)
@@ -74,6 +79,18 @@ func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.De
 		}
 	}
 	return append(now, s.drained(draining, r.drains.observe(s.cluster, head, draining))...)
+}
+
+// heldByBudget reports whether a PodDisruptionBudget forbids to replace a worker now. After its drain that would be too late to know.
+func (r *Reconciler) heldByBudget(ctx context.Context, s *scope, d podplan.Deletion) bool {
+	if d.Reason != podplan.ReasonRollingUpdate || !guarded(s.cluster) {
+		return false
+	}
+	may, err := r.executor.Evictable(ctx, d.Pod)
+	if err != nil {
+		s.errs = append(s.errs, fmt.Errorf("asking whether Pod %s can be evicted: %w", d.Pod.Name, err))
+	}
+	return !may
 }
 
 // drained returns the workers whose nodes have ended. If Ray has not answered for a while, it returns all.

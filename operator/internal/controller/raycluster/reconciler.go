@@ -159,8 +159,9 @@ func (r *Reconciler) list() []reconcile.Step[*scope] {
 		{Name: stepHeadService, Run: always(r.headService)},        // workers find the head through it
 		{Name: "headless Service", Run: always(r.headlessService)}, // hosts of a replica find each other through it
 		{Name: "Serve Service", Run: always(r.serveService)},
-		{Name: "GCS claim", Run: always(r.gcsClaim)},           // the head Pod mounts it
-		{Name: "certificates", Run: always(r.certificates)},    // all Pods mount them
+		{Name: "GCS claim", Run: always(r.gcsClaim)},        // the head Pod mounts it
+		{Name: "certificates", Run: always(r.certificates)}, // all Pods mount them
+		{Name: "disruption budgets", Run: always(r.disruptionBudgets)},
 		{Name: stepDependents, Run: always(r.checkDependents)}, // after the steps that find out
 		{Name: stepGangs, Run: always(r.gangs)},                // the scheduler has to know of a gang before the first Pod of it appears
 		{Name: stepPods, Run: always(r.pods)},

@@ -70,6 +70,8 @@ type scope struct {
 	hashes map[string]string
 	// upgrade is the progress of a rolling upgrade; nil for none. Set by pods.
 	upgrade *podplan.Upgrade
+	// held means that a PodDisruptionBudget holds up the upgrade. Set by pods.
+	held bool
 	// headRestartDisabled means that the head is gone and must not be recreated. Set by pods.
 	headRestartDisabled bool
 	// children are the failures of children. Set by the steps that create them.

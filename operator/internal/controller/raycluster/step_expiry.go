@@ -45,6 +45,9 @@ func (r *Reconciler) expiry(ctx context.Context, s *scope) (reconcile.Outcome, e
 		in.HeadSince = podplan.Condition(head, corev1.PodReady).LastTransitionTime.Time
 	}
 	s.expiry = expiryplan.For(in)
+	if s.expiry.Interval == 0 && guarded(s.cluster) {
+		s.expiry.Interval = guardInterval
+	}
 	s.after(s.expiry.After)
 	if r.activities.watch(s.cluster, head, s.headService, s.expiry, known) {
 		s.after(reconcile.Soon)

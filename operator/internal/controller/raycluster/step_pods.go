@@ -32,6 +32,7 @@ const (
 )
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;delete;patch
+// +kubebuilder:rbac:groups="",resources=pods/eviction,verbs=create
 
 // pods creates and deletes Pods: package podplan decides, package pod builds, and package podexec writes.
 func (r *Reconciler) pods(ctx context.Context, s *scope) {
@@ -49,7 +50,7 @@ func (r *Reconciler) pods(ctx context.Context, s *scope) {
 	result := r.executor.Run(ctx, w)
 	s.pods = append(slices.Clone(s.pods), result.Created...)
 	s.failures = append(s.failures, slices.Concat(result.Failures, result.Earlier)...)
-	s.more = result.More
+	s.more, s.held = result.More, s.held || result.Held
 	if w.Room != nil && *w.Room <= 0 && result.More {
 		s.more = false
 		s.after(unscheduledCheck)
@@ -89,7 +90,7 @@ func (r *Reconciler) podInput(s *scope) podplan.Input {
 
 // podWork returns the plan with the Pods to create.
 func (r *Reconciler) podWork(s *scope, plan podplan.Plan) podexec.Work {
-	w := podexec.Work{Cluster: s.cluster, Delete: plan.Delete, Hold: len(s.holds) > 0}
+	w := podexec.Work{Cluster: s.cluster, Delete: plan.Delete, Hold: len(s.holds) > 0, Evict: guarded(s.cluster)}
 	if s.workload == nil { // a gang scheduler may wait for all Pods
 		w.Room = new(maxUnscheduled - podplan.Unscheduled(s.pods, s.now))
 	}

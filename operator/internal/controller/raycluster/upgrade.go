@@ -24,6 +24,9 @@ func setUpgrade(s *scope, _ tally) {
 		s.conditions().Remove(kind)
 	case u.InProgress:
 		reason, message := s.upgradeReason(before), progressOf(u)
+		if s.held {
+			message += "; a PodDisruptionBudget does not allow the next eviction yet"
+		}
 		s.conditions().Set(kind, metav1.ConditionTrue, reason, message)
 		s.events = append(s.events, eventsOfUpgrade(before, reason, message)...)
 	default:

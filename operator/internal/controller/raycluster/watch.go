@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,12 +52,14 @@ func CacheByObject() map[client.Object]cache.ByObject {
 func childKinds() []client.Object {
 	return []client.Object{
 		&corev1.Service{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.Ingress{},
-		&networkingv1.NetworkPolicy{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{}, &batchv1.Job{},
+		&networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{}, &batchv1.Job{},
 	}
 }
 
 // indexed are the kinds that Reconcile lists by controller.
-func indexed() []client.Object { return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}} }
+func indexed() []client.Object {
+	return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{}}
+}
 
 // trimCluster drops the managed fields, except those that distinguish device facts of the operator from values of the user.
 func trimCluster(o any) (any, error) {

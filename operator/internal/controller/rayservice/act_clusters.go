@@ -40,6 +40,25 @@ func (r *Reconciler) resizeClusters(ctx context.Context, s *scope) {
 	}
 }
 
+// passBudget gives a changed disruption budget to the clusters in use, because it is no reason for a new one.
+func (r *Reconciler) passBudget(ctx context.Context, s *scope) {
+	wanted, set := s.service.Annotations[rayv1.AnnotationDisruptionBudget]
+	for _, name := range s.used() {
+		rc, there := s.clusters[name]
+		if !there || rc.DeletionTimestamp != nil {
+			continue
+		}
+		if has, had := rc.Annotations[rayv1.AnnotationDisruptionBudget]; has == wanted && had == set {
+			continue
+		}
+		updated := rc.DeepCopy()
+		if delete(updated.Annotations, rayv1.AnnotationDisruptionBudget); set {
+			annotate(updated, rayv1.AnnotationDisruptionBudget, wanted)
+		}
+		r.patchCluster(ctx, s, rc, updated, false)
+	}
+}
+
 // rebaseline rewrites the annotations that decide about a new cluster, after another operator wrote them in its own format.
 func (r *Reconciler) rebaseline(ctx context.Context, s *scope) {
 	for _, name := range s.plan.Rebaseline {

@@ -54,6 +54,29 @@ func TestWorkersFollowTheService(t *testing.T) {
 	})
 }
 
+// TestBudgetFollowsTheService without another cluster: on the annotation of the cluster depend its PodDisruptionBudgets.
+func TestBudgetFollowsTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, storyService())
+		s.comesUp()
+		annotate := func(budgets map[string]string) {
+			rs := s.get()
+			rs.Annotations = budgets
+			s.must(s.store.Update(context.Background(), rs))
+			s.until("passed on", func(*rayv1.RayService) bool {
+				got, set := s.cluster(s.first).Annotations[rayv1.AnnotationDisruptionBudget]
+				return got == budgets[rayv1.AnnotationDisruptionBudget] && set == (budgets != nil)
+			})
+		}
+		annotate(map[string]string{rayv1.AnnotationDisruptionBudget: "1"})
+		annotate(map[string]string{rayv1.AnnotationDisruptionBudget: "25%"})
+		annotate(nil)
+		if s.made != 1 {
+			t.Errorf("%d clusters were made:\n%s", s.made, s.told())
+		}
+	})
+}
+
 // TestAdditionsToTheGatewayStay, such as a listener with TLS, and a changed share is restored.
 func TestAdditionsToTheGatewayStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 // act carries out the plan. A failure in one part does not stop the others.
 func (r *Reconciler) act(ctx context.Context, s *scope) (reconcile.Outcome, error) {
 	for _, part := range []func(context.Context, *scope){
-		r.createCluster, r.updateCluster, r.resizeClusters, r.rebaseline, r.scheduleDeletions, r.deleteClusters, // clusters
+		r.createCluster, r.updateCluster, r.resizeClusters, r.passBudget, r.rebaseline, r.scheduleDeletions, r.deleteClusters, // clusters
 		r.clusterServices, r.gateway, r.route, r.services, r.deleteChildren, // targets of requests
 		r.labels, r.watches, r.deployments, r.measure, // actions on Ray, and questions about it
 	} {

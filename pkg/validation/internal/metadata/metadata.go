@@ -175,6 +175,7 @@ var expiryRemedies = map[string]string{
 }
 
 const (
+	noBudget = "is not understood, so that no Pods are protected; use a number above 0 or a percentage, as in 1 or 25%"
 	turnsOff = "is not understood, so that the cluster is neither suspended nor deleted; "
 	// ValidDuration is a Go duration above 0, for AnnotationPolicy.
 	ValidDuration = `matches('^[+]?([0-9]+([.][0-9]*)?(ns|us|ms|s|m|h))+$') && duration(annotations[%[1]s]) > duration('0s')`
@@ -190,6 +191,9 @@ var rc592 = rule.New(rule.Rule{ID: "RC-592", Kind: rule.KindAny, Field: "metadat
 	}})
 var rc593 = rule.New(rule.Rule{ID: "RC-593", Kind: rule.KindAny, Field: "metadata.annotations: suspend-schedule, resume-schedule, schedule-time-zone",
 	Condition: "neither five cron fields nor a descriptor such as @daily; not a known time zone"})
+
+var rc596 = rule.New(rule.Rule{ID: "RC-596", Kind: rule.KindAny, Field: "metadata.annotations[" + rayv1.AnnotationDisruptionBudget + "]", Condition: "not a number above 0 or a percentage from 1% to 100%",
+	Policies: []rule.Policy{AnnotationPolicy(rayv1.AnnotationDisruptionBudget, "matches('"+rayv1.DisruptionBudgetPattern+"')", noBudget)}})
 
 func expiryPolicy(key, valid string) rule.Policy {
 	return AnnotationPolicy(key, valid, expiryRemedies[key])
@@ -210,6 +214,9 @@ func checkAnnotations(out *rule.Report, annotations map[string]string, path *fie
 		out.When(err != nil || n <= 0).Invalid(rc568, path.Key(rayv1.AnnotationGCSFTDeletionTimeout), v)
 	}
 	checkExpiry(out, annotations, path)
+	if text, set := annotations[rayv1.AnnotationDisruptionBudget]; set {
+		out.When(rayv1.DisruptionBudgetOf(annotations) == nil).Invalid(rc596, path.Key(rayv1.AnnotationDisruptionBudget), text, noBudget)
+	}
 	for _, s := range switches {
 		v, set := annotations[s.key]
 		text := v

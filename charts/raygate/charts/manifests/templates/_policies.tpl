@@ -760,6 +760,13 @@ spec:
     message: 'metadata.annotations[raygate.io/upgrade-strategy]: has no effect, because
       upgradeStrategy.type Recreate replaces all Pods at once; remove one of the two
       (RC-595)'
+  - expression: false || (!('raygate.io/disruption-budget' in variables.annotations)
+      || variables.annotations['raygate.io/disruption-budget'].matches('^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/disruption-budget' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/disruption-budget'].matches('^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$')))
+    message: 'metadata.annotations[raygate.io/disruption-budget]: is not understood,
+      so that no Pods are protected; use a number above 0 or a percentage, as in 1
+      or 25% (RC-596)'
   variables:
   - expression: object.metadata.?annotations.orValue({})
     name: annotations
@@ -1508,6 +1515,13 @@ spec:
       && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
     message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood; use
       a duration above 0, as in 30m (RC-592)'
+  - expression: false || (!('raygate.io/disruption-budget' in variables.annotations)
+      || variables.annotations['raygate.io/disruption-budget'].matches('^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/disruption-budget' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/disruption-budget'].matches('^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$')))
+    message: 'metadata.annotations[raygate.io/disruption-budget]: is not understood,
+      so that no Pods are protected; use a number above 0 or a percentage, as in 1
+      or 25% (RC-596)'
   - expression: variables.spec == null || (variables.spec.?submissionMode.orValue('')
       != 'InteractiveMode' || variables.spec.?entrypoint.orValue('') == '') || (request.operation
       == 'UPDATE' && !(variables.old_spec == null || (variables.old_spec.?submissionMode.orValue('')
@@ -2285,6 +2299,13 @@ spec:
       && duration(variables.old_annotations['raygate.io/suspend-grace']) > duration('0s')))
     message: 'metadata.annotations[raygate.io/suspend-grace]: is not understood; use
       a duration above 0, as in 30m (RC-592)'
+  - expression: false || (!('raygate.io/disruption-budget' in variables.annotations)
+      || variables.annotations['raygate.io/disruption-budget'].matches('^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$'))
+      || (request.operation == 'UPDATE' && !(!('raygate.io/disruption-budget' in variables.old_annotations)
+      || variables.old_annotations['raygate.io/disruption-budget'].matches('^([1-9][0-9]{0,8}|([1-9][0-9]?|100)%)$')))
+    message: 'metadata.annotations[raygate.io/disruption-budget]: is not understood,
+      so that no Pods are protected; use a number above 0 or a percentage, as in 1
+      or 25% (RC-596)'
   - expression: false || (!('raygate.io/upgrade-paused' in variables.annotations)
       || variables.annotations['raygate.io/upgrade-paused'].matches('^(true|false)$'))
       || (request.operation == 'UPDATE' && !(!('raygate.io/upgrade-paused' in variables.old_annotations)

@@ -28,6 +28,12 @@ device-admission,history,kubernetes-proxy,mtls,routes,scheduler-plugins,token-au
 - apiGroups:
   - ""
   resources:
+  - pods/eviction
+  verbs:
+  - create
+- apiGroups:
+  - ""
+  resources:
   - pods/resize
   verbs:
   - patch
@@ -82,6 +88,17 @@ device-admission,history,kubernetes-proxy,mtls,routes,scheduler-plugins,token-au
   resources:
   - ingresses
   - networkpolicies
+  verbs:
+  - create
+  - delete
+  - get
+  - list
+  - patch
+  - watch
+- apiGroups:
+  - policy
+  resources:
+  - poddisruptionbudgets
   verbs:
   - create
   - delete

@@ -126,7 +126,7 @@ class DeletionCondition(_message.Message):
     def __init__(self, job_status: _Optional[str] = ..., job_deployment_status: _Optional[str] = ..., ttl_seconds: _Optional[int] = ...) -> None: ...
 
 class RayJobStatus(_message.Message):
-    __slots__ = ("ray_job_info", "job_id", "ray_cluster_name", "dashboard_url", "job_status", "job_deployment_status", "reason", "message", "start_time", "end_time", "succeeded", "failed", "ray_cluster_status", "job_status_check_failure_start_time", "observed_generation", "conditions")
+    __slots__ = ("ray_job_info", "job_id", "ray_cluster_name", "dashboard_url", "job_status", "job_deployment_status", "reason", "message", "start_time", "end_time", "succeeded", "failed", "ray_cluster_status", "job_status_check_failure_start_time", "observed_generation", "conditions", "previous_attempts")
     RAY_JOB_INFO_FIELD_NUMBER: _ClassVar[int]
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     RAY_CLUSTER_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -143,6 +143,7 @@ class RayJobStatus(_message.Message):
     JOB_STATUS_CHECK_FAILURE_START_TIME_FIELD_NUMBER: _ClassVar[int]
     OBSERVED_GENERATION_FIELD_NUMBER: _ClassVar[int]
     CONDITIONS_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     ray_job_info: RayJobStatusInfo
     job_id: str
     ray_cluster_name: str
@@ -159,7 +160,24 @@ class RayJobStatus(_message.Message):
     job_status_check_failure_start_time: _timestamp_pb2.Timestamp
     observed_generation: int
     conditions: _containers.RepeatedCompositeFieldContainer[_meta_pb2.Condition]
-    def __init__(self, ray_job_info: _Optional[_Union[RayJobStatusInfo, _Mapping]] = ..., job_id: _Optional[str] = ..., ray_cluster_name: _Optional[str] = ..., dashboard_url: _Optional[str] = ..., job_status: _Optional[str] = ..., job_deployment_status: _Optional[str] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., ray_cluster_status: _Optional[_Union[_cluster_pb2.RayClusterStatus, _Mapping]] = ..., job_status_check_failure_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., observed_generation: _Optional[int] = ..., conditions: _Optional[_Iterable[_Union[_meta_pb2.Condition, _Mapping]]] = ...) -> None: ...
+    previous_attempts: _containers.RepeatedCompositeFieldContainer[RayJobAttempt]
+    def __init__(self, ray_job_info: _Optional[_Union[RayJobStatusInfo, _Mapping]] = ..., job_id: _Optional[str] = ..., ray_cluster_name: _Optional[str] = ..., dashboard_url: _Optional[str] = ..., job_status: _Optional[str] = ..., job_deployment_status: _Optional[str] = ..., reason: _Optional[str] = ..., message: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., succeeded: _Optional[int] = ..., failed: _Optional[int] = ..., ray_cluster_status: _Optional[_Union[_cluster_pb2.RayClusterStatus, _Mapping]] = ..., job_status_check_failure_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., observed_generation: _Optional[int] = ..., conditions: _Optional[_Iterable[_Union[_meta_pb2.Condition, _Mapping]]] = ..., previous_attempts: _Optional[_Iterable[_Union[RayJobAttempt, _Mapping]]] = ...) -> None: ...
+
+class RayJobAttempt(_message.Message):
+    __slots__ = ("attempt", "ray_cluster_name", "job_id", "start_time", "end_time", "reason")
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    RAY_CLUSTER_NAME_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    START_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    attempt: int
+    ray_cluster_name: str
+    job_id: str
+    start_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
+    reason: str
+    def __init__(self, attempt: _Optional[int] = ..., ray_cluster_name: _Optional[str] = ..., job_id: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class RayJobStatusInfo(_message.Message):
     __slots__ = ("start_time", "end_time")

@@ -634,9 +634,11 @@ type RayJobStatus struct {
 	ObservedGeneration int64 `protobuf:"varint,15,opt,name=observed_generation,json=observedGeneration,proto3" json:"observed_generation,omitempty"`
 	// conditions are unique by type: `Running`, `Suspended`, `Complete`, `Failed`, `InvalidSpec`, `DashboardUnreachable`,
 	// `Ready`, `Reconciling` and `Stalled`.
-	Conditions    []*Condition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Conditions []*Condition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// previous_attempts are the last ten attempts that failed and were retried, the oldest first.
+	PreviousAttempts []*RayJobAttempt `protobuf:"bytes,17,rep,name=previous_attempts,json=previousAttempts,proto3" json:"previous_attempts,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *RayJobStatus) Reset() {
@@ -781,6 +783,104 @@ func (x *RayJobStatus) GetConditions() []*Condition {
 	return nil
 }
 
+func (x *RayJobStatus) GetPreviousAttempts() []*RayJobAttempt {
+	if x != nil {
+		return x.PreviousAttempts
+	}
+	return nil
+}
+
+// RayJobAttempt is an attempt that has ended.
+type RayJobAttempt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// attempt is its number, from 1.
+	Attempt int32 `protobuf:"varint,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// ray_cluster_name is the cluster on which it ran.
+	RayClusterName string `protobuf:"bytes,2,opt,name=ray_cluster_name,json=rayClusterName,proto3" json:"ray_cluster_name,omitempty"`
+	// job_id is its submission id.
+	JobId string `protobuf:"bytes,3,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
+	// start_time is when the operator began with it.
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// end_time is when it ended.
+	EndTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
+	// reason of the failure, for programs.
+	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RayJobAttempt) Reset() {
+	*x = RayJobAttempt{}
+	mi := &file_raygate_v2_job_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RayJobAttempt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RayJobAttempt) ProtoMessage() {}
+
+func (x *RayJobAttempt) ProtoReflect() protoreflect.Message {
+	mi := &file_raygate_v2_job_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RayJobAttempt.ProtoReflect.Descriptor instead.
+func (*RayJobAttempt) Descriptor() ([]byte, []int) {
+	return file_raygate_v2_job_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RayJobAttempt) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *RayJobAttempt) GetRayClusterName() string {
+	if x != nil {
+		return x.RayClusterName
+	}
+	return ""
+}
+
+func (x *RayJobAttempt) GetJobId() string {
+	if x != nil {
+		return x.JobId
+	}
+	return ""
+}
+
+func (x *RayJobAttempt) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *RayJobAttempt) GetEndTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndTime
+	}
+	return nil
+}
+
+func (x *RayJobAttempt) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // RayJobStatusInfo is what Ray says of the job's times.
 type RayJobStatusInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -794,7 +894,7 @@ type RayJobStatusInfo struct {
 
 func (x *RayJobStatusInfo) Reset() {
 	*x = RayJobStatusInfo{}
-	mi := &file_raygate_v2_job_proto_msgTypes[8]
+	mi := &file_raygate_v2_job_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -806,7 +906,7 @@ func (x *RayJobStatusInfo) String() string {
 func (*RayJobStatusInfo) ProtoMessage() {}
 
 func (x *RayJobStatusInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_raygate_v2_job_proto_msgTypes[8]
+	mi := &file_raygate_v2_job_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -819,7 +919,7 @@ func (x *RayJobStatusInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RayJobStatusInfo.ProtoReflect.Descriptor instead.
 func (*RayJobStatusInfo) Descriptor() ([]byte, []int) {
-	return file_raygate_v2_job_proto_rawDescGZIP(), []int{8}
+	return file_raygate_v2_job_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RayJobStatusInfo) GetStartTime() *timestamppb.Timestamp {
@@ -908,7 +1008,7 @@ const file_raygate_v2_job_proto_rawDesc = "" +
 	"\vttl_seconds\x18\x03 \x01(\x05R\n" +
 	"ttlSecondsB\r\n" +
 	"\v_job_statusB\x18\n" +
-	"\x16_job_deployment_status\"\xa1\x06\n" +
+	"\x16_job_deployment_status\"\xe9\x06\n" +
 	"\fRayJobStatus\x12>\n" +
 	"\fray_job_info\x18\x01 \x01(\v2\x1c.raygate.v2.RayJobStatusInfoR\n" +
 	"rayJobInfo\x12\x15\n" +
@@ -931,10 +1031,19 @@ const file_raygate_v2_job_proto_rawDesc = "" +
 	"\x13observed_generation\x18\x0f \x01(\x03R\x12observedGeneration\x125\n" +
 	"\n" +
 	"conditions\x18\x10 \x03(\v2\x15.raygate.v2.ConditionR\n" +
-	"conditionsB\f\n" +
+	"conditions\x12F\n" +
+	"\x11previous_attempts\x18\x11 \x03(\v2\x19.raygate.v2.RayJobAttemptR\x10previousAttemptsB\f\n" +
 	"\n" +
 	"_succeededB\t\n" +
-	"\a_failed\"\x84\x01\n" +
+	"\a_failed\"\xf4\x01\n" +
+	"\rRayJobAttempt\x12\x18\n" +
+	"\aattempt\x18\x01 \x01(\x05R\aattempt\x12(\n" +
+	"\x10ray_cluster_name\x18\x02 \x01(\tR\x0erayClusterName\x12\x15\n" +
+	"\x06job_id\x18\x03 \x01(\tR\x05jobId\x129\n" +
+	"\n" +
+	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
+	"\bend_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\"\x84\x01\n" +
 	"\x10RayJobStatusInfo\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x125\n" +
@@ -952,7 +1061,7 @@ func file_raygate_v2_job_proto_rawDescGZIP() []byte {
 	return file_raygate_v2_job_proto_rawDescData
 }
 
-var file_raygate_v2_job_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_raygate_v2_job_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_raygate_v2_job_proto_goTypes = []any{
 	(*RayJob)(nil),                // 0: raygate.v2.RayJob
 	(*RayJobSpec)(nil),            // 1: raygate.v2.RayJobSpec
@@ -962,43 +1071,47 @@ var file_raygate_v2_job_proto_goTypes = []any{
 	(*DeletionRule)(nil),          // 5: raygate.v2.DeletionRule
 	(*DeletionCondition)(nil),     // 6: raygate.v2.DeletionCondition
 	(*RayJobStatus)(nil),          // 7: raygate.v2.RayJobStatus
-	(*RayJobStatusInfo)(nil),      // 8: raygate.v2.RayJobStatusInfo
-	nil,                           // 9: raygate.v2.RayJobSpec.ClusterSelectorEntry
-	nil,                           // 10: raygate.v2.RayJobSpec.MetadataEntry
-	(*ObjectMeta)(nil),            // 11: raygate.v2.ObjectMeta
-	(*RayClusterSpec)(nil),        // 12: raygate.v2.RayClusterSpec
-	(*structpb.Struct)(nil),       // 13: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(*RayClusterStatus)(nil),      // 15: raygate.v2.RayClusterStatus
-	(*Condition)(nil),             // 16: raygate.v2.Condition
+	(*RayJobAttempt)(nil),         // 8: raygate.v2.RayJobAttempt
+	(*RayJobStatusInfo)(nil),      // 9: raygate.v2.RayJobStatusInfo
+	nil,                           // 10: raygate.v2.RayJobSpec.ClusterSelectorEntry
+	nil,                           // 11: raygate.v2.RayJobSpec.MetadataEntry
+	(*ObjectMeta)(nil),            // 12: raygate.v2.ObjectMeta
+	(*RayClusterSpec)(nil),        // 13: raygate.v2.RayClusterSpec
+	(*structpb.Struct)(nil),       // 14: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(*RayClusterStatus)(nil),      // 16: raygate.v2.RayClusterStatus
+	(*Condition)(nil),             // 17: raygate.v2.Condition
 }
 var file_raygate_v2_job_proto_depIdxs = []int32{
-	11, // 0: raygate.v2.RayJob.metadata:type_name -> raygate.v2.ObjectMeta
+	12, // 0: raygate.v2.RayJob.metadata:type_name -> raygate.v2.ObjectMeta
 	1,  // 1: raygate.v2.RayJob.spec:type_name -> raygate.v2.RayJobSpec
 	7,  // 2: raygate.v2.RayJob.status:type_name -> raygate.v2.RayJobStatus
-	12, // 3: raygate.v2.RayJobSpec.ray_cluster_spec:type_name -> raygate.v2.RayClusterSpec
-	9,  // 4: raygate.v2.RayJobSpec.cluster_selector:type_name -> raygate.v2.RayJobSpec.ClusterSelectorEntry
-	13, // 5: raygate.v2.RayJobSpec.submitter_pod_template:type_name -> google.protobuf.Struct
+	13, // 3: raygate.v2.RayJobSpec.ray_cluster_spec:type_name -> raygate.v2.RayClusterSpec
+	10, // 4: raygate.v2.RayJobSpec.cluster_selector:type_name -> raygate.v2.RayJobSpec.ClusterSelectorEntry
+	14, // 5: raygate.v2.RayJobSpec.submitter_pod_template:type_name -> google.protobuf.Struct
 	2,  // 6: raygate.v2.RayJobSpec.submitter_config:type_name -> raygate.v2.SubmitterConfig
 	3,  // 7: raygate.v2.RayJobSpec.deletion_strategy:type_name -> raygate.v2.DeletionStrategy
-	10, // 8: raygate.v2.RayJobSpec.metadata:type_name -> raygate.v2.RayJobSpec.MetadataEntry
+	11, // 8: raygate.v2.RayJobSpec.metadata:type_name -> raygate.v2.RayJobSpec.MetadataEntry
 	4,  // 9: raygate.v2.DeletionStrategy.on_success:type_name -> raygate.v2.DeletionPolicy
 	4,  // 10: raygate.v2.DeletionStrategy.on_failure:type_name -> raygate.v2.DeletionPolicy
 	5,  // 11: raygate.v2.DeletionStrategy.deletion_rules:type_name -> raygate.v2.DeletionRule
 	6,  // 12: raygate.v2.DeletionRule.condition:type_name -> raygate.v2.DeletionCondition
-	8,  // 13: raygate.v2.RayJobStatus.ray_job_info:type_name -> raygate.v2.RayJobStatusInfo
-	14, // 14: raygate.v2.RayJobStatus.start_time:type_name -> google.protobuf.Timestamp
-	14, // 15: raygate.v2.RayJobStatus.end_time:type_name -> google.protobuf.Timestamp
-	15, // 16: raygate.v2.RayJobStatus.ray_cluster_status:type_name -> raygate.v2.RayClusterStatus
-	14, // 17: raygate.v2.RayJobStatus.job_status_check_failure_start_time:type_name -> google.protobuf.Timestamp
-	16, // 18: raygate.v2.RayJobStatus.conditions:type_name -> raygate.v2.Condition
-	14, // 19: raygate.v2.RayJobStatusInfo.start_time:type_name -> google.protobuf.Timestamp
-	14, // 20: raygate.v2.RayJobStatusInfo.end_time:type_name -> google.protobuf.Timestamp
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	9,  // 13: raygate.v2.RayJobStatus.ray_job_info:type_name -> raygate.v2.RayJobStatusInfo
+	15, // 14: raygate.v2.RayJobStatus.start_time:type_name -> google.protobuf.Timestamp
+	15, // 15: raygate.v2.RayJobStatus.end_time:type_name -> google.protobuf.Timestamp
+	16, // 16: raygate.v2.RayJobStatus.ray_cluster_status:type_name -> raygate.v2.RayClusterStatus
+	15, // 17: raygate.v2.RayJobStatus.job_status_check_failure_start_time:type_name -> google.protobuf.Timestamp
+	17, // 18: raygate.v2.RayJobStatus.conditions:type_name -> raygate.v2.Condition
+	8,  // 19: raygate.v2.RayJobStatus.previous_attempts:type_name -> raygate.v2.RayJobAttempt
+	15, // 20: raygate.v2.RayJobAttempt.start_time:type_name -> google.protobuf.Timestamp
+	15, // 21: raygate.v2.RayJobAttempt.end_time:type_name -> google.protobuf.Timestamp
+	15, // 22: raygate.v2.RayJobStatusInfo.start_time:type_name -> google.protobuf.Timestamp
+	15, // 23: raygate.v2.RayJobStatusInfo.end_time:type_name -> google.protobuf.Timestamp
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_raygate_v2_job_proto_init() }
@@ -1019,7 +1132,7 @@ func file_raygate_v2_job_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_raygate_v2_job_proto_rawDesc), len(file_raygate_v2_job_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
