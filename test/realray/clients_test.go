@@ -132,7 +132,7 @@ func (w *world) pythonClient() {
 			ctx, cancel := context.WithTimeout(w.t.Context(), 2*settle)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, python, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--durations=5",
-				"--deselect", "tests/test_client.py::test_folder_with_a_cluster_of_its_own", // this gateway keeps no packages
+				"--deselect", "tests/test_client.py::test_folder_with_a_cluster_of_its_own", // this gateway keeps no packages; see TestFolder
 				"-k", selected, "../../clients/python/tests")
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+installed, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_URL="+product.rest,
 				"RAYGATE_NAMESPACE="+w.ns, "RAYGATE_DEMO=exists", "RAYGATE_IMAGE="+image())

@@ -51,10 +51,11 @@ func Start(ctx context.Context, client kubernetes.Interface, o Options) (stop fu
 	if err := exposeAPIServer(ctx, client, o); err != nil {
 		return stop, err
 	}
-	if err := o.startProxyAndDNS(); err != nil {
+	if err := o.startNodes(ctx, client); err != nil {
 		return stop, err
 	}
-	return stop, o.startNodes(ctx, client)
+	// kube-proxy ends if its node gets an address more than half a minute after its start, and images are imported before that.
+	return stop, o.startProxyAndDNS()
 }
 
 // startNodes starts all nodes, then waits until they are ready.
