@@ -59,6 +59,7 @@ const canaryBound = `(errorRate<0?[.][0-9]*[1-9][0-9]*|p(50|90|95|99)<[1-9][0-9]
 var canaryAnalysis = regexp.MustCompile(CanaryAnalysisPattern)
 
 // CanaryAnalysis is the value of AnnotationCanaryAnalysis.
+// +kubebuilder:object:generate=false
 type CanaryAnalysis struct {
 	Bounds []CanaryBound
 	// For is how long the bounds have to hold; 5 minutes by default.
@@ -66,6 +67,7 @@ type CanaryAnalysis struct {
 }
 
 // CanaryBound is an upper bound of a measured value.
+// +kubebuilder:object:generate=false
 type CanaryBound struct {
 	// Metric is errorRate, or a percentile of the latency: p50, p90, p95 or p99.
 	Metric string
