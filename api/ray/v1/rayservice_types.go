@@ -112,7 +112,7 @@ type RayServiceSpec struct {
 // RayServiceStatuses is the state of a RayService that the operator saw last.
 type RayServiceStatuses struct {
 	// conditions of the RayService; their types are Ready, UpgradeInProgress, RollbackInProgress, Suspending,
-	// Suspended, UpgradePaused, UpgradeAborted, GatewayReady, Reconciling and Stalled.
+	// Suspended, UpgradePaused, CanaryAnalysis, UpgradeAborted, GatewayReady, Reconciling and Stalled.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge

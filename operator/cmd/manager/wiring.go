@@ -252,6 +252,7 @@ func rayClusterSettings(o *Options) raycluster.Config {
 		Scheduler:            o.scheduler(),
 		ReplicaIndices:       o.Gates.Enabled(features.RayMultiHostIndexing),
 		ShrinkWithAutoscaler: o.ShrinkWithAutoscaler,
+		Namespaces:           o.WatchNamespaces,
 		Resync:               o.Resync,
 		Expiry:               o.ClusterExpiry,
 		CleanUpRedis:         o.RedisCleanup,

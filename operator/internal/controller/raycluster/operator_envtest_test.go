@@ -2,7 +2,9 @@ package raycluster
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +88,7 @@ func (w *world) startOperator(changes ...func(*Config)) (*writes, func()) {
 		ReplicaIndices: true,
 		Pod:            pod.Options{OperatorVersion: testVersion},
 		CleanUpRedis:   true,
+		Namespaces:     slices.Collect(maps.Keys(w.Namespaces())),
 	}
 	for _, change := range changes {
 		change(&c)

@@ -78,6 +78,8 @@ type Config struct {
 	ReplicaIndices bool
 	// ShrinkWithAutoscaler lets the operator choose the workers to remove even if the autoscaler is enabled.
 	ShrinkWithAutoscaler bool
+	// Namespaces are those that the operator watches; empty means all.
+	Namespaces []string
 	// Resync is the interval of reconciles without a change. 0 means never, which is enough because everything is watched.
 	Resync time.Duration
 	// CleanUpRedis keeps deleted clusters with GCS fault tolerance on Redis until their metadata is removed from Redis.
@@ -110,6 +112,7 @@ type Reconciler struct {
 	activities *activities    // nil without a way to connect to dashboards
 	drains     *drains        // nil without Config.Drain
 	claims     *deviceclaims.Reader
+	budgets    bool // the operator may read PodDisruptionBudgets; known once it is set up
 	steps      []reconcile.Step[*scope]
 }
 
@@ -136,6 +139,7 @@ func New(c Config) *Reconciler {
 		said:       &report.Once{},
 		keeper:     keeper.New(c.Client, c.Live, c.APIs, c.Clock),
 		claims:     deviceclaims.New(c.APIs, c.DeviceClasses),
+		budgets:    true,
 		activities: newActivities(c),
 		drains:     newDrains(c),
 	}

@@ -2,6 +2,7 @@ package raycluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 	guardUnknownAfter = time.Minute
 )
 
+var errNoBudgets = errors.New("the operator may not list PodDisruptionBudgets (poddisruptionbudgets of policy): give it the right and start it again, or remove the annotation " +
+	rayv1.AnnotationDisruptionBudget)
+
 // guarded reports whether budgets protect the Pods of the cluster.
 func guarded(rc *rayv1.RayCluster) bool {
 	return rayv1.DisruptionBudgetOf(rc.Annotations) != nil && !rc.Suspended()
@@ -34,6 +38,12 @@ func guarded(rc *rayv1.RayCluster) bool {
 
 // disruptionBudgets keeps the budgets of a cluster that asks for them. They change before Pods do, so that an eviction counts the wanted workers.
 func (r *Reconciler) disruptionBudgets(ctx context.Context, s *scope) {
+	if !r.budgets {
+		if guarded(s.cluster) {
+			s.errs = append(s.errs, errNoBudgets)
+		}
+		return
+	}
 	var existing policyv1.PodDisruptionBudgetList
 	if err := ownerref.List(ctx, r.config.Client, s.cluster, &existing); err != nil {
 		s.errs = append(s.errs, fmt.Errorf("listing PodDisruptionBudgets: %w", err))

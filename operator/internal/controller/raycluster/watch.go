@@ -2,6 +2,7 @@ package raycluster
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -10,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,7 +44,7 @@ func CacheByObject() map[client.Object]cache.ByObject {
 		&corev1.Pod{}:       {Label: rayPods, Transform: trimPod},
 		&rayv1.RayCluster{}: {Transform: trimCluster},
 	}
-	for _, o := range childKinds() {
+	for _, o := range append(childKinds(), &policyv1.PodDisruptionBudget{}) {
 		by[o] = ownerref.Marked()
 	}
 	return by
@@ -52,13 +54,13 @@ func CacheByObject() map[client.Object]cache.ByObject {
 func childKinds() []client.Object {
 	return []client.Object{
 		&corev1.Service{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.Ingress{},
-		&networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{}, &batchv1.Job{},
+		&networkingv1.NetworkPolicy{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{}, &batchv1.Job{},
 	}
 }
 
 // indexed are the kinds that Reconcile lists by controller.
 func indexed() []client.Object {
-	return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}, &policyv1.PodDisruptionBudget{}}
+	return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}}
 }
 
 // trimCluster drops the managed fields, except those that distinguish device facts of the operator from values of the user.
@@ -108,7 +110,16 @@ func (r *Reconciler) addPollers(mgr ctrl.Manager, b *builder.Builder) error {
 
 // SetupWithManager registers the reconciler, its indices and its watches.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
-	if err := ownerref.Index(ctx, mgr.GetFieldIndexer(), indexed()...); err != nil {
+	budgets, err := mayReadBudgets(ctx, r.config.Live, r.config.Namespaces)
+	if err != nil {
+		return err
+	}
+	r.budgets = budgets
+	byOwner, kinds := indexed(), childKinds()
+	if budgets {
+		byOwner, kinds = append(byOwner, &policyv1.PodDisruptionBudget{}), append(kinds, &policyv1.PodDisruptionBudget{})
+	}
+	if err := ownerref.Index(ctx, mgr.GetFieldIndexer(), byOwner...); err != nil {
 		return err
 	}
 	changed := predicate.Or[client.Object](
@@ -131,7 +142,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 	if err := r.addPollers(mgr, b); err != nil {
 		return err
 	}
-	for _, kind := range childKinds() {
+	for _, kind := range kinds {
 		opts := []builder.WatchesOption{builder.WithPredicates(ownerref.Changed())}
 		switch kind.(type) {
 		case *corev1.ServiceAccount, *corev1.Secret:
@@ -156,6 +167,24 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o c
 		return c.Watch(&source.Informer{Informer: informer, Handler: ofChildren.Handle(), Predicates: []predicate.Predicate{changed}})
 	}
 	return nil
+}
+
+// mayReadBudgets reports whether the operator has the rights for PodDisruptionBudgets, which roles of older releases lack. Without them, a watch would
+// hold up its start.
+func mayReadBudgets(ctx context.Context, live client.Reader, namespaces []string) (bool, error) {
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	for _, ns := range namespaces {
+		err := live.List(ctx, &policyv1.PodDisruptionBudgetList{}, client.InNamespace(ns), client.Limit(1))
+		switch {
+		case apierrors.IsForbidden(err):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("looking for the rights for PodDisruptionBudgets: %w", err)
+		}
+	}
+	return true, nil
 }
 
 // matters drops updates of Pods that affect no decision and no status: heartbeats, scheduling, successful image pulls.
