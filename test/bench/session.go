@@ -172,7 +172,7 @@ func (s *session) start(program string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// startShell starts what the shell is told, which is stopped with the session.
+// startShell starts a command of the shell. It is stopped with the session.
 func (s *session) startShell(name, command string) (*process, error) {
 	p, err := startProcess(s.dir, name, "/bin/sh", "-c", command)
 	if err != nil {
