@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -18,8 +19,8 @@ const measureInterval = 15 * time.Second
 
 // measure asks Prometheus about the requests to a cluster while the plan wants that.
 func (r *Reconciler) measure(_ context.Context, s *scope) {
+	m, service := s.plan.Measure, client.ObjectKeyFromObject(s.service) // not s, which goes on to change while Prometheus is asked
 	for name, rc := range s.clusters {
-		m := s.plan.Measure
 		if m == nil || m.Cluster != name || r.config.Metrics == nil {
 			r.tracker.metrics.Unobserve(rc.UID, string(s.service.UID))
 			continue
@@ -31,10 +32,11 @@ func (r *Reconciler) measure(_ context.Context, s *scope) {
 		r.tracker.metrics.Observe(rc.UID, string(s.service.UID), poll.Query[map[string]float64]{
 			Interval: measureInterval, Timeout: servemetrics.Timeout, Revision: fmt.Sprint(m.Since.Unix(), m.Analysis),
 			Ask: func(ctx context.Context) (map[string]float64, error) {
+				q := q
 				q.Over = max(serveplan.MinAnalysis, min(m.Analysis.For, r.config.Clock.Since(m.Since)))
 				return r.config.Metrics(ctx, q)
 			},
-		}, poll.Observer[map[string]float64]{Wake: func() { r.tracker.wake(s.subject(rc).name) }})
+		}, poll.Observer[map[string]float64]{Wake: func() { r.tracker.wake(service) }})
 	}
 }
 
