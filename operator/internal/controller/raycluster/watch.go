@@ -108,18 +108,22 @@ func (r *Reconciler) addPollers(mgr ctrl.Manager, b *builder.Builder) error {
 	return nil
 }
 
-// SetupWithManager registers the reconciler, its indices and its watches.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
-	budgets, err := mayReadBudgets(ctx, r.config.Live, r.config.Namespaces)
-	if err != nil {
-		return err
+// indexChildren registers the indices, and returns the kinds of children to watch.
+func (r *Reconciler) indexChildren(ctx context.Context, mgr ctrl.Manager) (kinds []client.Object, err error) {
+	if r.budgets, err = mayReadBudgets(ctx, r.config.Live, r.config.Namespaces); err != nil {
+		return nil, err
 	}
-	r.budgets = budgets
 	byOwner, kinds := indexed(), childKinds()
-	if budgets {
+	if r.budgets {
 		byOwner, kinds = append(byOwner, &policyv1.PodDisruptionBudget{}), append(kinds, &policyv1.PodDisruptionBudget{})
 	}
-	if err := ownerref.Index(ctx, mgr.GetFieldIndexer(), byOwner...); err != nil {
+	return kinds, ownerref.Index(ctx, mgr.GetFieldIndexer(), byOwner...)
+}
+
+// SetupWithManager registers the reconciler, its indices and its watches.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, o controller.Options) error {
+	kinds, err := r.indexChildren(ctx, mgr)
+	if err != nil {
 		return err
 	}
 	changed := predicate.Or[client.Object](

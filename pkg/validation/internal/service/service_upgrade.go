@@ -125,21 +125,25 @@ func checkUpgradeControl(out *rule.Report, s *service) {
 	action, set := s.Annotations[rayv1.AnnotationUpgradeFailureAction]
 	known := action == string(rayv1.UpgradeFailureAbort) || action == string(rayv1.UpgradeFailureWait)
 	out.When(set && !known).Invalid(rs538, path.Key(rayv1.AnnotationUpgradeFailureAction), action, noAction)
-	switch percent, set := rayv1.CanaryWeightOf(s.Annotations); {
-	case set && percent == 0:
-		out.Invalid(rs538, path.Key(rayv1.AnnotationCanaryWeight), s.Annotations[rayv1.AnnotationCanaryWeight], noCanary)
-	case set && !s.incremental():
-		out.Forbidden(rs539, path.Key(rayv1.AnnotationCanaryWeight), onlySteps)
-	}
-	analysis, set := rayv1.CanaryAnalysisOf(s.Annotations)
-	_, weighed := rayv1.CanaryWeightOf(s.Annotations)
-	out.When(set && analysis == nil).Invalid(rs538, path.Key(rayv1.AnnotationCanaryAnalysis), s.Annotations[rayv1.AnnotationCanaryAnalysis], noBounds)
-	out.When(set && !weighed).Forbidden(rs539, path.Key(rayv1.AnnotationCanaryAnalysis), "has no effect without "+rayv1.AnnotationCanaryWeight)
+	checkCanary(out, s, path)
 	for _, key := range []string{rayv1.AnnotationCanaryConfirmed, rayv1.AnnotationUpgradeAbort} {
 		name, set := s.Annotations[key]
 		out.When(set && s.Name != "" && !strings.HasPrefix(name, s.Name+"-")).Invalid(rs539, path.Key(key), name,
 			"names no cluster of this service; use the name in status.pendingServiceStatus.rayClusterName")
 	}
+}
+
+func checkCanary(out *rule.Report, s *service, path *field.Path) {
+	percent, weighed := rayv1.CanaryWeightOf(s.Annotations)
+	switch {
+	case weighed && percent == 0:
+		out.Invalid(rs538, path.Key(rayv1.AnnotationCanaryWeight), s.Annotations[rayv1.AnnotationCanaryWeight], noCanary)
+	case weighed && !s.incremental():
+		out.Forbidden(rs539, path.Key(rayv1.AnnotationCanaryWeight), onlySteps)
+	}
+	analysis, set := rayv1.CanaryAnalysisOf(s.Annotations)
+	out.When(set && analysis == nil).Invalid(rs538, path.Key(rayv1.AnnotationCanaryAnalysis), s.Annotations[rayv1.AnnotationCanaryAnalysis], noBounds)
+	out.When(set && !weighed).Forbidden(rs539, path.Key(rayv1.AnnotationCanaryAnalysis), "has no effect without "+rayv1.AnnotationCanaryWeight)
 }
 
 const onlySteps = "has no effect unless upgradeStrategy.type is NewClusterWithIncrementalUpgrade"
