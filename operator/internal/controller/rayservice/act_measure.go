@@ -19,7 +19,7 @@ const measureInterval = 15 * time.Second
 
 // measure asks Prometheus about the requests to a cluster while the plan wants that.
 func (r *Reconciler) measure(_ context.Context, s *scope) {
-	m, service := s.plan.Measure, client.ObjectKeyFromObject(s.service) // not s, which goes on to change while Prometheus is asked
+	m, service := s.plan.Measure, client.ObjectKeyFromObject(s.service) // not s: it changes while Prometheus answers
 	for name, rc := range s.clusters {
 		if m == nil || m.Cluster != name || r.config.Metrics == nil {
 			r.tracker.metrics.Unobserve(rc.UID, string(s.service.UID))
