@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,7 +50,7 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
 	builder := raytest.FakeClient(controlplane.Scheme(t))
-	for _, kind := range append(indexed(), &policyv1.PodDisruptionBudget{}) {
+	for _, kind := range indexed(true) {
 		builder = builder.WithIndex(kind, ownerref.IndexController, ownerref.ControllerUID)
 	}
 	c := builder.

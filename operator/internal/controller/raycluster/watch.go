@@ -44,23 +44,31 @@ func CacheByObject() map[client.Object]cache.ByObject {
 		&corev1.Pod{}:       {Label: rayPods, Transform: trimPod},
 		&rayv1.RayCluster{}: {Transform: trimCluster},
 	}
-	for _, o := range append(childKinds(), &policyv1.PodDisruptionBudget{}) {
+	for _, o := range childKinds(true) {
 		by[o] = ownerref.Marked()
 	}
 	return by
 }
 
-// childKinds are the kinds of children that every API server has, except Pods.
-func childKinds() []client.Object {
-	return []client.Object{
+// childKinds are the kinds of children that every API server has, except Pods. Those of budgets only if the operator may read them.
+func childKinds(budgets bool) []client.Object {
+	kinds := []client.Object{
 		&corev1.Service{}, &corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &networkingv1.Ingress{},
 		&networkingv1.NetworkPolicy{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{}, &batchv1.Job{},
 	}
+	if budgets {
+		kinds = append(kinds, &policyv1.PodDisruptionBudget{})
+	}
+	return kinds
 }
 
 // indexed are the kinds that Reconcile lists by controller.
-func indexed() []client.Object {
-	return []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}}
+func indexed(budgets bool) []client.Object {
+	kinds := []client.Object{&corev1.Pod{}, &networkingv1.NetworkPolicy{}}
+	if budgets {
+		kinds = append(kinds, &policyv1.PodDisruptionBudget{})
+	}
+	return kinds
 }
 
 // trimCluster drops the managed fields, except those that distinguish device facts of the operator from values of the user.
@@ -113,11 +121,7 @@ func (r *Reconciler) indexChildren(ctx context.Context, mgr ctrl.Manager) (kinds
 	if r.budgets, err = mayReadBudgets(ctx, r.config.Live, r.config.Namespaces); err != nil {
 		return nil, err
 	}
-	byOwner, kinds := indexed(), childKinds()
-	if r.budgets {
-		byOwner, kinds = append(byOwner, &policyv1.PodDisruptionBudget{}), append(kinds, &policyv1.PodDisruptionBudget{})
-	}
-	return kinds, ownerref.Index(ctx, mgr.GetFieldIndexer(), byOwner...)
+	return childKinds(r.budgets), ownerref.Index(ctx, mgr.GetFieldIndexer(), indexed(r.budgets)...)
 }
 
 // SetupWithManager registers the reconciler, its indices and its watches.
