@@ -72,7 +72,9 @@ func (s *submissionServer) openNodeLog(ctx context.Context, c dashboard.Client, 
 		return nil, err
 	}
 	file, lines := cmp.Or(req.GetFile(), "raylet.out"), -1
-	if all := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(files))...))); !slices.Contains(all, file) {
+	if all := slices.Concat(slices.Collect(maps.Values(files))...); !slices.Contains(all, file) {
+		// Short names first, as an error has a limit: those of single workers and parts of the dashboard are long.
+		slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 		return nil, notFound("the node has no log %s; it has %s", rpcstatus.Quoted(file), named(all))
 	}
 	if req.TailLines != nil {
