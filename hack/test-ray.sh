@@ -29,7 +29,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! go test ./test/realray -vet=off -suite "$suite" -v -count=1 -parallel 2 -timeout "$limit" | tee "$log"; then
 	echo "test-ray: what the tests said themselves, without what they explain:"
-	grep -E '^ *(--- FAIL: |[a-z]+_test\.go:[0-9]+: )' "$log" | grep -v 'world_test.go' | tail -n 60
+	grep -E '^ *(--- FAIL: |[a-z]+_test\.go:[0-9]+: |E  )' "$log" | grep -v 'world_test.go' | tail -n 60
 	exit 1
 fi
 echo "test-ray: suite $suite with Ray $(cat hack/ray-image/VERSION) passed in $(($(date +%s) - begin)) s"

@@ -53,6 +53,7 @@ ls "$root"/usr/lib/python3*/asyncio/__pycache__/events.*.pyc >/dev/null
 echo "ray-image: writing $out"
 rm -f "$out.key"
 GOWORK=off go -C localcluster build -o "$work/image" ./cmd/image
+# Handlers of gRPC end a forked child when other threads use gRPC, so that 1 of 15 servers of Ray Client does not start. Ray needs no such handlers.
 "$work/image" -root "$root" -out "$out" -user 1000 -workdir /home/ray -tags "rayproject/ray:$ray" \
-	-env "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin,HOME=/home/ray,LANG=C.UTF-8"
+	-env "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin,HOME=/home/ray,LANG=C.UTF-8,GRPC_ENABLE_FORK_SUPPORT=0"
 echo "$key" >"$out.key"

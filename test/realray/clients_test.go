@@ -98,7 +98,8 @@ func (w *world) rayNotebook() {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", "runs", "../../clients/python/tests/notebooks.py")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+strings.Join(path, ":"), "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+product.grpc, "RAYGATE_URL="+product.rest,
-		"RAYGATE_NAMESPACE="+w.ns, "RAYGATE_NOTEBOOKS=ray", "RAYGATE_IMAGE="+image())
+		"RAYGATE_NAMESPACE="+w.ns, "RAYGATE_NOTEBOOKS=ray", "RAYGATE_IMAGE="+image(),
+		"RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S=60") // a head is ready before its server of Ray Client, for which Ray waits 30 seconds in all
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 passed") {
 		w.t.Fatalf("%v\n%s", err, out)
 	}
