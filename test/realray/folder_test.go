@@ -59,7 +59,7 @@ func TestFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	own := []string{"--image", image(), "--ray-version", rayVersion, "--head-cpu", "100m", "--head-memory", "2Gi"}
+	own := []string{"--image", image(), "--ray-version", rayVersion, "--head-memory", "2Gi"}
 	for _, run := range []struct {
 		name, said string
 		flags      []string

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/raycli"
@@ -42,13 +40,7 @@ func TestPastSession(t *testing.T) {
 	w := newWorld(t)
 	w.job("demo", rayv1.HTTPMode, hello, func(j *rayv1.RayJob) { j.Spec.ShutdownAfterJobFinishes = true })
 	j := w.jobEnds("demo")
-	w.eventually("the cluster is gone", func(ctx context.Context) error {
-		list := &rayv1.RayClusterList{}
-		if err := product.client.List(ctx, list, client.InNamespace(w.ns)); err != nil || len(list.Items) > 0 {
-			return fmt.Errorf("%d clusters: %w", len(list.Items), err)
-		}
-		return nil
-	})
+	w.clustersGone()
 	record := w.record(gateway)
 	page := openPast(t, gateway, w.ns)
 	for path, want := range map[string]string{
