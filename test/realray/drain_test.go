@@ -20,26 +20,26 @@ import (
 // labelDirect marks the objects of an operator that connects to Ray directly, as one in a Pod does.
 const labelDirect = "test-operator"
 
-// startDirect runs an operator that drains workers, for objects with labelDirect, until the test ends.
-func (w *world) startDirect() {
-	w.t.Helper()
+// startDirect runs an operator that drains workers, for objects with labelDirect, until the test and what it cleans up later ends.
+func startDirect(t *testing.T) {
+	t.Helper()
 	ports, err := programs.FreePorts(2)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	operator := &programs.Program{
 		Path: programs.Binary("raygate-operator"), Log: filepath.Join(product.dir, "logs", "test-operator-direct.log"), Ready: fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1]),
 		Args: []string{
 			"--kubeconfig", product.kubeconfig, fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]),
-			"--leader-elect=false", "--watch-namespace=" + w.ns, "--watch-label-selector=" + labelDirect, "--feature-gates=RayClusterDrain=true",
+			"--leader-elect=false", "--watch-label-selector=" + labelDirect, "--feature-gates=RayClusterDrain=true",
 		},
 	}
 	if err := operator.Start(); err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	w.t.Cleanup(func() {
-		if w.t.Failed() {
-			w.t.Logf("end of the log of the operator:\n%s", operator.Tail(6000))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("end of the log of the operator:\n%s", operator.Tail(6000))
 		}
 		operator.Stop()
 	})
@@ -49,16 +49,16 @@ func isReady(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
 }
 
-// The worker with the only replica of an application is drained before it is deleted: the replica moves to the other worker first, and none of 2,000
-// requests fails.
+// The worker with the only replica of an application leaves the Service and is drained before it is deleted: the replica moves to the other worker
+// first, and none of 2,000 requests fails.
 func TestDrainedServeWorker(t *testing.T) {
 	t.Parallel()
+	startDirect(t)
 	w := newWorld(t)
-	w.startDirect()
 	svc := &rayv1.RayService{
 		ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: w.ns, Labels: map[string]string{labelDirect: "true"}},
 		Spec: rayv1.RayServiceSpec{
-			RayClusterSpec: clusterSpec(2), ServeConfigV2: serveConfig("good morning"), ExcludeHeadPodFromServeSvc: true,
+			RayClusterSpec: clusterSpec(2), ServeConfigV2: serveConfig("good morning"),
 		},
 	}
 	svc.Spec.RayClusterSpec.WorkerGroupSpecs[0].MinReplicas = new(int32(1))
@@ -78,8 +78,8 @@ func TestDrainedServeWorker(t *testing.T) {
 				names = append(names, workers[i].Name)
 			}
 		}
-		if len(workers) != 2 || len(names) != 1 {
-			return fmt.Errorf("%v of %d workers serve", names, len(workers))
+		if head := w.head(cluster); len(workers) != 2 || len(names) != 1 || head.Labels[rayv1.LabelServe] != rayv1.LabelServeTrue {
+			return fmt.Errorf("%v of %d workers serve, the head has the labels %v", names, len(workers), head.Labels)
 		}
 		serving = names[0]
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/raygate/raygate/operator/internal/podplan"
 	"github.com/raygate/raygate/operator/internal/poll"
 	"github.com/raygate/raygate/operator/internal/reconcile"
+	"github.com/raygate/raygate/operator/internal/serveplan"
 )
 
 const (
@@ -55,7 +57,8 @@ func newDrains(c Config) *drains {
 }
 
 // drainFirst returns the deletions that are to be made now. Other workers are drained first: an annotation records that for later
-// reconciles, whose plans contain the deletion again. Without a ready head nothing can be drained.
+// reconciles, whose plans contain the deletion again. Without a ready head nothing can be drained. A worker leaves the Service of Serve
+// before its drain, if another Pod serves: its proxy ends with its node, and endpoints change later than that.
 func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.Deletion) []podplan.Deletion {
 	head := readyHead(s)
 	tls := s.cluster.Spec.TLSOptions != nil && ptr.Deref(s.cluster.Spec.TLSOptions.Enabled, false)
@@ -66,13 +69,15 @@ func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.De
 	var now, draining []podplan.Deletion
 	for _, d := range list {
 		switch {
+		case d.Reason == podplan.ReasonDraining && s.now.Before(drainFrom(d.Pod)):
+			s.after(drainFrom(d.Pod).Sub(s.now))
 		case d.Reason == podplan.ReasonDraining && s.now.Before(drainUntil(d.Pod)):
 			draining = append(draining, d)
-		case drainable(d) && r.heldByBudget(ctx, s, d):
+		case s.drainable(d) && r.heldByBudget(ctx, s, d):
 			s.held = true
 			s.after(podexec.HeldRetry)
-		case drainable(d):
-			r.annotate(ctx, s, d.Pod, map[string]string{rayv1.AnnotationDrainingSince: s.now.UTC().Format(time.RFC3339)})
+		case s.drainable(d):
+			r.mark(ctx, s, d.Pod, s.drainMarks(d.Pod))
 			s.after(reconcile.Soon)
 		default:
 			now = append(now, d)
@@ -107,15 +112,46 @@ func (s *scope) drained(list []podplan.Deletion, answer poll.Answer[endedNodes])
 	return done
 }
 
+// drainMarks returns the annotations and labels of a worker whose drain begins.
+func (s *scope) drainMarks(p *corev1.Pod) podMarks {
+	m := podMarks{Annotations: map[string]string{rayv1.AnnotationDrainingSince: s.now.UTC().Format(time.RFC3339)}}
+	if slices.ContainsFunc(s.pods, func(other *corev1.Pod) bool { return other != p && serves(other) }) && serves(p) {
+		m.Labels = map[string]string{rayv1.LabelServe: rayv1.LabelServeFalse}
+	}
+	return m
+}
+
+// serves reports whether the Service of Serve leads to the Pod.
+func serves(p *corev1.Pod) bool {
+	return p.Labels[rayv1.LabelServe] == rayv1.LabelServeTrue && p.DeletionTimestamp == nil && podReady(p)
+}
+
+// drainFrom returns when Ray is asked to drain the Pod: when endpoints lack it, if it has left the Service. Annotations have whole seconds.
+func drainFrom(p *corev1.Pod) time.Time {
+	if p.Labels[rayv1.LabelServe] != rayv1.LabelServeFalse {
+		return time.Time{}
+	}
+	return drainUntil(p).Add(serveplan.EndpointLag + time.Second - drainTimeout)
+}
+
 // drainUntil returns when the Pod is deleted at the latest. A time that cannot be read is long ago.
 func drainUntil(p *corev1.Pod) time.Time {
 	begun, _ := time.Parse(time.RFC3339, p.Annotations[rayv1.AnnotationDrainingSince])
 	return begun.Add(drainTimeout)
 }
 
-// drainable reports whether the Pod is a worker that may have work, and that can wait.
-func drainable(d podplan.Deletion) bool {
-	return (d.Reason == podplan.ReasonScaleDown || d.Reason == podplan.ReasonRollingUpdate) && !isHead(d.Pod) && podReady(d.Pod)
+// drainable reports whether the Pod is a worker that may have work, and that can wait. What Ray's autoscaler names it has drained.
+func (s *scope) drainable(d podplan.Deletion) bool {
+	switch d.Reason {
+	case podplan.ReasonScaleDown, podplan.ReasonRollingUpdate:
+	case podplan.ReasonRequested:
+		if ptr.Deref(s.cluster.Spec.EnableInTreeAutoscaling, false) {
+			return false
+		}
+	default:
+		return false
+	}
+	return !isHead(d.Pod) && podReady(d.Pod)
 }
 
 // observerOfDrains is the name of the only observer of a cluster.

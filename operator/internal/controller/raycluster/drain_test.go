@@ -14,6 +14,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/operator/internal/dashboards"
+	"github.com/raygate/raygate/operator/internal/serveplan"
 	"github.com/raygate/raygate/pkg/headpod"
 )
 
@@ -101,6 +102,42 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 			}
 			if got := podNamesOf(b.pods()); slices.Contains(got, "young") {
 				t.Errorf("Pods %q, want the drained worker gone", got)
+			}
+		})
+	}
+}
+
+// A worker leaves the Service of Serve before Ray drains it, but not if no other Pod serves.
+func TestDrainedWorkersLeaveTheService(t *testing.T) {
+	serves := func(p *corev1.Pod) { p.Labels[rayv1.LabelServe] = rayv1.LabelServeTrue }
+	for name, others := range map[string][]raytest.PodOption{"another serves": {serves}, "none other serves": nil} {
+		t.Run(name, func(t *testing.T) {
+			rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2, raytest.WorkersToDelete("named")))
+			b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "head"), raytest.WorkerPod(rc, "cpu", "named", serves), raytest.WorkerPod(rc, "cpu", "other", others...))
+			d := &drainer{}
+			b.restart(func(c *Config) { c.Drain = d.open })
+			poller := b.reconciler.drains.poller
+			go func() { _ = poller.Start(t.Context()) }()
+			b.mustReconcile()
+			b.mustReconcile()
+			leaves := len(others) > 0
+			for _, p := range b.pods() {
+				if label := p.Labels[rayv1.LabelServe]; leaves && p.Name == "named" != (label == rayv1.LabelServeFalse) {
+					t.Errorf("Pod %s has the label %q", p.Name, label)
+				}
+			}
+			if leaves {
+				b.clock.Step(serveplan.EndpointLag)
+				b.mustReconcile()
+				if d.mu.Lock(); len(d.asked) > 0 {
+					t.Error("Ray drains before endpoints lack the Pod")
+				}
+				d.mu.Unlock()
+				b.clock.Step(time.Second)
+				b.mustReconcile()
+			}
+			if asked := d.names(); !slices.Equal(asked, []string{"named"}) {
+				t.Errorf("asked to drain %q", asked)
 			}
 		})
 	}

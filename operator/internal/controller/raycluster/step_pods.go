@@ -175,20 +175,31 @@ func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) 
 	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
 }
 
-// annotate sets annotations of a Pod that does not have them yet, and reports whether that succeeded. It sends a patch, because cached Pods are
-// incomplete.
+// podMarks are annotations and labels that a Pod gets.
+type podMarks struct {
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+}
+
+// annotate sets annotations of a Pod that does not have them yet, and reports whether that succeeded.
 func (r *Reconciler) annotate(ctx context.Context, s *scope, p *corev1.Pod, annotations map[string]string) bool {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         p.UID, // protects a newer Pod of the same name
-		"annotations": annotations,
-	}})
+	return r.mark(ctx, s, p, podMarks{Annotations: annotations})
+}
+
+// mark sets annotations and labels of a Pod that does not have them yet, and reports whether that succeeded. It sends a patch, because cached
+// Pods are incomplete.
+func (r *Reconciler) mark(ctx context.Context, s *scope, p *corev1.Pod, marks podMarks) bool {
+	body, err := json.Marshal(map[string]any{"metadata": struct {
+		UID types.UID `json:"uid"` // protects a newer Pod of the same name
+		podMarks
+	}{p.UID, marks}})
 	if err == nil {
 		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
 		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
 		// A drain is tried again; a hash matters only for the next change of the spec.
-		ctrllog.FromContext(ctx).Error(err, "Annotating a Pod", "pod", p.Name)
+		ctrllog.FromContext(ctx).Error(err, "Marking a Pod", "pod", p.Name)
 		s.after(reconcile.LastRetry)
 	}
 	return err == nil
