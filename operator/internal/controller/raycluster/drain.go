@@ -60,9 +60,8 @@ func newDrains(c Config) *drains {
 // reconciles, whose plans contain the deletion again. Without a ready head nothing can be drained. A worker leaves the Service of Serve
 // before its drain, if another Pod serves: its proxy ends with its node, and endpoints change later than that.
 func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.Deletion) []podplan.Deletion {
-	head := readyHead(s)
-	tls := s.cluster.Spec.TLSOptions != nil && ptr.Deref(s.cluster.Spec.TLSOptions.Enabled, false)
-	if r.drains == nil || head == nil || s.cluster.Suspended() || tls {
+	head := r.drainingHead(s)
+	if head == nil {
 		r.drains.forget(s.cluster.UID)
 		return list
 	}
@@ -84,6 +83,15 @@ func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.De
 		}
 	}
 	return append(now, s.drained(draining, r.drains.observe(s.cluster, head, draining))...)
+}
+
+// drainingHead returns the head that drains workers; nil if they are deleted without a drain.
+func (r *Reconciler) drainingHead(s *scope) *corev1.Pod {
+	tls := s.cluster.Spec.TLSOptions != nil && ptr.Deref(s.cluster.Spec.TLSOptions.Enabled, false)
+	if r.drains == nil || s.cluster.Suspended() || tls {
+		return nil
+	}
+	return readyHead(s)
 }
 
 // heldByBudget reports whether a PodDisruptionBudget forbids to replace a worker now. After its drain that would be too late to know.
