@@ -449,6 +449,7 @@ func TestCompletion(t *testing.T) {
 		"profiles":        {[]string{"submit", "--profile", ""}, []string{"small"}},
 		"queues":          {[]string{"submit", "--queue", ""}, []string{"team-a"}},
 		"namespaces":      {[]string{"get", "--namespace", ns}, []string{ns}},
+		"types of GPUs":   {[]string{"submit", "--gpu-type", ""}, []string{"a10", "a100", "a10g", "b200", "gb200", "h100", "h200", "l4", "l40s", "t4", "v100"}},
 		"outputs":         {[]string{"get", "clusters", "-o", ""}, []string{"table", "wide", "json", "yaml", "name", "jsonpath="}},
 	}
 	for name, tc := range tests {

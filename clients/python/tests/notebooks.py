@@ -71,7 +71,7 @@ def test_notebook_runs(name):
     wanted = {
         "clusters": ["RayCluster", "dataframe", "1 of 1 workers ready"],
         "jobs": ["the answer is 42", ": ready (", "SUCCEEDED", "ended as Failed"],
-        "ray": ["14\\n"],
+        "ray": ["14\\n", "42\\n"],
     }
     assert not [text for text in wanted[name] if text not in shown], shown
     assert "waits until it is ready" not in shown, "the progress is not replaced"

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import sys
+import types
 import uuid
 
 import grpc
@@ -157,11 +159,16 @@ def test_program_on_a_cluster_that_lives_as_long_as_the_block(client, name, fold
         client.clusters.get(name)
 
 
-def test_cluster_and_its_ports_live_as_long_as_the_block(name):
+def test_cluster_and_its_ports_live_as_long_as_the_block(name, monkeypatch):
     cluster = raygate.Cluster(name, cpu="500m", memory="2Gi", ray_version=RAY_VERSION, image=IMAGE, progress=False)
     with cluster:
         assert cluster.name == name and cluster.ray_address.startswith("ray://127.0.0.1:")
         assert httpx.get(cluster.dashboard_url + "/api/version").json()["ray_version"]
+        monkeypatch.setitem(sys.modules, "ray.job_submission", types.SimpleNamespace(JobSubmissionClient=lambda address: ["jobs of", address]))
+        assert cluster.job_client == ["jobs of", cluster.dashboard_url]
+        monkeypatch.setitem(sys.modules, "ray.job_submission", None)  # as if Ray were not installed
+        with pytest.raises(raygate.RaygateError, match=r"pip install 'ray\[default\]'"):
+            print(cluster.job_client)
     with pytest.raises(raygate.RaygateError, match="in its block only"):
         print(cluster.name)
 

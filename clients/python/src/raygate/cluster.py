@@ -124,8 +124,13 @@ class Cluster:
 
     @property
     def job_client(self) -> Any:
-        """A new ray.job_submission.JobSubmissionClient. It needs the package ray[default]."""
-        return importlib.import_module("ray.job_submission").JobSubmissionClient(self.dashboard_url)
+        """A new ray.job_submission.JobSubmissionClient. It needs the package ray[default]; raises RaygateError without Ray."""
+        url = self.dashboard_url
+        try:
+            jobs = importlib.import_module("ray.job_submission")
+        except ImportError as error:
+            raise RaygateError("job_client needs the package ray: pip install 'ray[default]'") from error
+        return jobs.JobSubmissionClient(url)
 
     def __repr__(self) -> str:
         return f"<cluster {self._object.namespace}/{self._object.name}>" if self._object else "<cluster outside of its block>"

@@ -77,6 +77,8 @@ func TestExitCodes(t *testing.T) {
 		"malformed gate":            {args: []string{"validate", "-f", "-", "--feature-gates", "RayClusterMTLS"}, want: 2, wantStderr: "NAME=true"},
 		"unknown command":           {args: []string{"frobnicate"}, want: 2, wantStderr: "frobnicate"},
 		"words before the command":  {args: []string{"submit", ".", "python", "--", "main.py"}, want: 2, wantStderr: `["python"] before -- has no meaning`},
+		"an unknown type of GPU":    {args: []string{"submit", "--head-gpu", "1", "--gpu-type", "rtx", "--dry-run=client", "--", "main.py"}, want: 2, wantStderr: `--gpu-type: "rtx" is not a type of GPU`},
+		"a GPU of a cluster's own":  {args: []string{"submit", "--cluster", "demo", "--gpu-type", "a100", "--", "main.py"}, want: 2, wantStderr: "--gpu-type is for a new cluster"},
 		"version":                   {args: []string{"version"}, want: 0, wantStdout: "raygate "},
 		"help":                      {args: []string{"validate", "--help"}, want: 0, wantStdout: "helm template"},
 		"broken YAML":               {args: []string{"validate", "-f", "-"}, stdin: "# one\n\na: [", want: 2, wantStdout: "-:3"},

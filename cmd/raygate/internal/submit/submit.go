@@ -61,6 +61,8 @@ type Options struct {
 	Name, RayVersion, Image string
 	Head, Worker            Size
 	Workers                 int32
+	// GPUType is the type of the NVIDIA GPUs of all Pods, one of GPUTypes. Empty means any.
+	GPUType string
 	// TPUType and TPUTopology are labels of the nodes of GKE with the TPUs of workers. Empty means none.
 	TPUType, TPUTopology string
 	BackoffLimit         int32
@@ -152,7 +154,7 @@ func (o *Options) templates() (head, worker corev1.PodTemplateSpec, err error) {
 	if worker, err = template("ray-worker", o.Image, o.Worker); err != nil {
 		return head, worker, fmt.Errorf("--worker-%w", err)
 	}
-	return head, worker, nil
+	return head, worker, o.addGPUType(&head, &worker)
 }
 
 // RayJob is a job with its own cluster.
@@ -237,7 +239,7 @@ func template(name, image string, size Size) (corev1.PodTemplateSpec, error) {
 	for _, want := range []struct {
 		flag, value string
 		name        corev1.ResourceName
-	}{{"cpu", size.CPU, corev1.ResourceCPU}, {"memory", size.Memory, corev1.ResourceMemory}, {"gpu", size.GPU, "nvidia.com/gpu"}, {"tpu", size.TPU, "google.com/tpu"}} {
+	}{{"cpu", size.CPU, corev1.ResourceCPU}, {"memory", size.Memory, corev1.ResourceMemory}, {"gpu", size.GPU, nvidiaGPU}, {"tpu", size.TPU, "google.com/tpu"}} {
 		if want.value == "" || want.value == "0" {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/raygate/raygate/cmd/raygate/internal/connect"
 	"github.com/raygate/raygate/cmd/raygate/internal/kind"
 	"github.com/raygate/raygate/cmd/raygate/internal/output"
+	"github.com/raygate/raygate/cmd/raygate/internal/submit"
 )
 
 const (
@@ -121,8 +122,8 @@ func completeFlags(cmd *cobra.Command, flags *connect.Flags) {
 	values := map[string][]string{
 		"output": output.Forms, "dry-run": {"none", "server"}, "cascade": {"background", "foreground", "orphan"},
 		"for": {"ready", "complete", "suspended", "deleted", "condition="}, "source": {"driver", "submitter"},
-		"submission-mode": {"K8sJobMode", "HTTPMode", "SidecarMode"},
-		"order-by":        {"name", "createTime", "state", "createTime desc"},
+		"submission-mode": {"K8sJobMode", "HTTPMode", "SidecarMode"}, "gpu-type": submit.GPUTypes(),
+		"order-by": {"name", "createTime", "state", "createTime desc"},
 	}
 	for name, possible := range values {
 		if cmd.Flags().Lookup(name) != nil {

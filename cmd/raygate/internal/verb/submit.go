@@ -69,8 +69,8 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
   # With the files of this folder; without --cluster, the gateway must keep packages
   raygate submit . --cluster demo -- python train.py --epochs 3
 
-  # With a new cluster: two workers with a GPU each
-  raygate submit --workers 2 --worker-gpu 1 --image my/image:1 -- python train.py
+  # With a new cluster: two workers with an A100 each
+  raygate submit --workers 2 --worker-gpu 1 --gpu-type a100 --image my/image:1 -- python train.py
 
   # With two slices of TPUs on GKE, each of two Pods with four chips
   raygate submit --workers 2 --worker-tpu 4 --tpu-type tpu-v5-lite-podslice --tpu-topology 2x4 -- python train.py
@@ -106,6 +106,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.Worker.CPU, "worker-cpu", "1", "CPU of each worker Pod")
 	f.StringVar(&c.Worker.Memory, "worker-memory", "4Gi", "memory of each worker Pod")
 	f.StringVar(&c.Worker.GPU, "worker-gpu", "0", "NVIDIA GPUs of each worker Pod")
+	f.StringVar(&c.GPUType, "gpu-type", "", "type of the GPUs, such as a100, by labels of nodes of GPU feature discovery, GKE or Karpenter (default any)")
 	f.StringVar(&c.Worker.TPU, "worker-tpu", "0", "TPU chips of each worker Pod")
 	f.StringVar(&c.TPUType, "tpu-type", "", "TPUs of the nodes of GKE, such as tpu-v5-lite-podslice")
 	f.StringVar(&c.TPUTopology, "tpu-topology", "", "topology of their slices, such as 2x4: each of --workers is a slice, with the Pods that it needs")
@@ -136,7 +137,7 @@ func folderAndCommand(cmd *cobra.Command, args []string) error {
 
 // newClusterFlags make no sense for a cluster that runs.
 var newClusterFlags = []string{
-	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "worker-tpu", "tpu-type", "tpu-topology", "submission-mode", "backoff-limit", "deadline",
+	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "gpu-type", "worker-tpu", "tpu-type", "tpu-topology", "submission-mode", "backoff-limit", "deadline",
 	"ttl", "keep", "dry-run", "queue", "priority-class", "label", "profile",
 }
 
