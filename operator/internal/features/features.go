@@ -56,7 +56,7 @@ var gates = map[featuregate.Feature]gate{
 	GCSFaultToleranceEmbeddedStorage: {alpha, "The backend rocksdb of `gcsFaultToleranceOptions`. Off: it is refused."},
 	RayClusterMTLS:                   {alpha, "`tlsOptions` of RayCluster, by cert-manager. Off: it is refused, because traffic would not be encrypted."},
 	RayClusterHistoryServer:          {alpha, "`historyServerOptions` of RayCluster. Off: it is refused."},
-	RayClusterDrain:                  {alpha, "Before a scale-down or a rolling upgrade deletes a ready worker, Ray drains its node for at most two minutes. Not with `tlsOptions`, nor with the Kubernetes proxy. Off: Ray itself drains after the deletion, from Ray 2.60."},
+	RayClusterDrain:                  {alpha, "Before a scale-down or a rolling upgrade deletes a ready worker, it leaves the Service of Serve, and Ray drains its node for at most two minutes. Not with `tlsOptions`, nor with the Kubernetes proxy. Off: Ray itself drains after the deletion, from Ray 2.60."},
 	KubernetesWAS:                    {alpha, "Gangs for the Kubernetes scheduler (workload-aware scheduling). Excludes `--batch-scheduler`, because a Pod has one scheduler."},
 }
 
