@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -24,6 +25,7 @@ var jobEnds = []rule[*rayv1.RayJob]{
 	jobIsSuspended,
 	jobLacksCluster,
 	jobAwaitsNamedJob,
+	jobAwaitsResumption,
 	jobAwaitsUser,
 	jobContinues,
 }
@@ -93,6 +95,13 @@ func jobAwaitsNamedJob(w *world, j *rayv1.RayJob) (string, bool) {
 	st := &j.Status
 	waits := j.Spec.SubmissionMode == rayv1.InteractiveMode && st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning
 	return "", waits && st.JobStatus == "" && st.Message != "" && !w.runs(st.RayClusterName, st.JobId)
+}
+
+// jobAwaitsResumption is about a job whose cluster has expired before it was ready.
+func jobAwaitsResumption(w *world, j *rayv1.RayJob) (string, bool) {
+	rc := w.clusterObject(j.Status.RayClusterName)
+	expired := meta.IsStatusConditionTrue(rc.Status.Conditions, rayv1.RayClusterExpired)
+	return unless(strings.Contains(j.Status.Message, "is suspended"), "says %q of its suspended cluster", j.Status.Message), expired && isSuspended(rc)
 }
 
 func jobAwaitsUser(_ *world, j *rayv1.RayJob) (string, bool) {

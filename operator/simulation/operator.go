@@ -89,7 +89,17 @@ func startOperator(w *world) *operator {
 	o.cancel = cancel
 	mgr := &processManager{operator: o, client: o.client(o.cache)}
 	if err := o.setUp(ctx, mgr); err != nil {
-		panic(err)
+		if !w.excused() {
+			panic(err)
+		}
+		w.log("the operator does not start: %v", err)
+		o.dead.Store(true)
+		w.after(5*time.Second, "the operator starts again", func() {
+			if w.op == o {
+				restart("")(w)
+			}
+		})
+		return o
 	}
 	for _, r := range mgr.runnables {
 		o.ended.Go(func() {

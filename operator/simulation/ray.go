@@ -27,7 +27,7 @@ type ray struct {
 	started time.Time
 
 	mu      sync.Mutex
-	uses    map[string]time.Time    // jobs without a RayJob that run, and since when
+	uses    map[string]time.Time    // since when jobs run, also of those that have ended
 	saves   map[string]time.Time    // until when jobs that were stopped save their state
 	drains  map[types.UID]time.Time // when the nodes of workers end that are drained
 	over    bool
@@ -75,6 +75,7 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 		w.log("entrypoint of %s begins on %s", id, h.cluster)
 		w.watch.entrypoint(id, h)
 		h.Set(id, dashboard.Running, "")
+		h.use(id)
 		h.Write(id, "it has begun")
 		lasts := w.between("lasts "+id, 100*time.Millisecond, 90*time.Second)
 		w.after(lasts, "end "+id, func() {
@@ -99,7 +100,7 @@ func (h *ray) submit(ctx context.Context, s dashboard.Submission) (string, error
 // stop stops a job. The program of a RayJob with a grace first saves its state.
 func (h *ray) stop(ctx context.Context, id string) (bool, error) {
 	w := h.world
-	if j := w.owner(id); j == nil || j.Annotations[rayv1.AnnotationSuspendGrace] == "" || h.final(id) {
+	if j := w.owner(id); j == nil || j.Annotations[rayv1.AnnotationSuspendGrace] == "" || h.final(id) || !h.begun(id) {
 		return h.StopJob(ctx, id)
 	}
 	h.mu.Lock()
@@ -115,6 +116,13 @@ func (h *ray) stop(ctx context.Context, id string) (bool, error) {
 		})
 	}
 	return true, nil
+}
+
+// begun reports whether a job runs or has run.
+func (h *ray) begun(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.uses[id].IsZero()
 }
 
 // saving reports whether a program saves its state.

@@ -79,7 +79,7 @@ func (s *scenario) extend(r *rand.Rand) {
 		add   func(*rand.Rand)
 	}{
 		{"cluster", 2, s.idles}, {"service", 2, s.controls}, {"job", 2, s.attempts}, {"cluster", 2, s.upgrades}, {"service", 3, s.analyses},
-		{"cluster", 2, s.budgets}, {"service", 2, s.budgets},
+		{"cluster", 2, s.budgets}, {"service", 2, s.budgets}, {"job", 6, s.idleJob},
 	} {
 		if s.topic == more.topic && r.IntN(more.oneIn) == 0 {
 			more.add(r)

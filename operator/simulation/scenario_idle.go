@@ -71,23 +71,27 @@ func (w *world) use(id string, lasts time.Duration) {
 		return
 	}
 	head.Put(dashboard.Job{SubmissionID: id, Status: dashboard.Running})
-	head.mu.Lock()
-	head.uses[id] = time.Now()
-	head.mu.Unlock()
+	head.use(id)
 	w.after(lasts, "end of "+id, func() {
 		head.Set(id, dashboard.Succeeded, "")
-		head.mu.Lock()
-		delete(head.uses, id)
-		head.mu.Unlock()
 	})
+}
+
+// use notes that a job begins.
+func (h *ray) use(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.uses[id] = time.Now()
 }
 
 // usedFor returns how long the longest job that runs has been running; 0 for none.
 func (h *ray) usedFor() (longest time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, since := range h.uses {
-		longest = max(longest, time.Since(since))
+	for id, since := range h.uses {
+		if !h.final(id) {
+			longest = max(longest, time.Since(since))
+		}
 	}
 	return longest
 }
@@ -141,7 +145,7 @@ func clusterIsIdle(w *world, rc *rayv1.RayCluster) (string, bool) {
 	_, idle := rc.Annotations[rayv1.AnnotationIdleTimeout]
 	idle = idle || w.policy.IdleTimeout != nil || w.isClosed(rc)
 	_, old := rc.Annotations[rayv1.AnnotationMaxAge]
-	due := old || idle && head != nil && (head.usedFor() > 0 || clusterIsUp(rc))
+	due := old || idle && (controlledBy(rc, "RayJob") != "" || head != nil && (head.usedFor() > 0 || clusterIsUp(rc)))
 	return "is in use, or idle or old and not suspended", due && !isSuspended(rc)
 }
 

@@ -36,7 +36,8 @@ var Invariants = map[string]string{
 	"drainEnds":          "A worker that Ray drains is deleted, at the latest after the limit.",
 	"drainIsAwaited":     "A worker that Ray drains is not deleted before its work has ended, or the limit.",
 	"abortHolds":         "A cluster that is given up gets no more traffic and is not promoted while the one before it serves.",
-	"neverIdleInUse":     "A cluster is not suspended as idle while something has been running on it, nor while it is kept, nor before the time of its schedule.",
+	"neverIdleInUse":     "A cluster is not suspended or deleted as idle while something has been running on it, nor while it is kept, nor before the time of its schedule.",
+	"expiredEnds":        "An interactive RayJob has the reason before its cluster is suspended or deleted as idle or old, and does not recreate it.",
 	"resumedBySchedule":  "The operator resumes only clusters that it has suspended, and only by their schedule.",
 	"foreignUntouched":   "No object of somebody else is changed or deleted.",
 	"requestsBounded":    "The number of requests is bounded by the number of changes.",
@@ -81,6 +82,7 @@ type watchdog struct {
 	replaced   map[string]bool         // Pods that the operator asked to delete, also in vain
 	controls   map[string]time.Time    // since when annotations of RayServices about upgrades have their values
 	serving    map[string]serving      // Pods that take requests
+	rayJobs    map[string]*rayv1.RayJob
 	rolling    rollingWatch
 	unrecorded map[types.UID]bool // head Pods that went before their RayJob said that Ray has the job
 }
@@ -88,7 +90,7 @@ type watchdog struct {
 func newWatchdog(w *world) *watchdog {
 	return &watchdog{
 		world: w, events: map[string]int{}, runs: map[string][]*ray{}, submitters: map[string]*submitter{}, sizes: map[string][]size{},
-		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, controls: map[string]time.Time{}, serving: map[string]serving{}, unrecorded: map[types.UID]bool{},
+		unsent: map[types.UID]time.Time{}, undeleted: map[types.UID]time.Time{}, replaced: map[string]bool{}, controls: map[string]time.Time{}, serving: map[string]serving{}, rayJobs: map[string]*rayv1.RayJob{}, unrecorded: map[types.UID]bool{},
 		rolling: rollingWatch{paused: map[string]time.Time{}, disturbed: map[string]time.Time{}},
 	}
 }
@@ -161,6 +163,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 	case kindCluster:
 		d.noteSize(c)
 		d.checkIdle(c)
+		d.checkExpiredJob(c)
 		d.checkHeldCluster(c)
 		d.checkSaving(c)
 		if c.New == nil {
@@ -179,6 +182,7 @@ func (d *watchdog) changed(c apiserver.Change) {
 		d.checkRolling(c)
 		d.checkDrained(c)
 	case kindRayJob:
+		d.rayJobs[c.Object().GetName()], _ = c.New.(*rayv1.RayJob)
 		d.checkResult(c)
 	case kindRayService:
 		d.noteControls(c)

@@ -30,7 +30,7 @@ const nodeAddress = "10.244.0.1"
 const gatewayClass = "traefik"
 
 // A RayService goes to another cluster in steps: an implementation of the Gateway API, Traefik, leads requests by the weights of the HTTPRoute. No
-// request fails, by the Gateway or by the Service.
+// request fails, by the Gateway or by the Service, and no gRPC request by the GRPCRoute.
 func TestServiceInSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,10 +38,11 @@ func TestServiceInSteps(t *testing.T) {
 	spec := clusterSpec(1)
 	spec.EnableInTreeAutoscaling = new(true)
 	release(&spec, "one")
+	spec.HeadGroupSpec.Template.Spec.Containers[0].Ports = portsWithGRPC()
 	svc := &rayv1.RayService{
-		ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: w.ns},
+		ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: w.ns, Annotations: map[string]string{rayv1.AnnotationGRPCRoute: "true"}},
 		Spec: rayv1.RayServiceSpec{
-			RayClusterSpec: spec, ServeConfigV2: serveConfig("good morning"), RayClusterDeletionDelaySeconds: new(int32(20)),
+			RayClusterSpec: spec, ServeConfigV2: serveConfig("good morning") + grpcOptions, RayClusterDeletionDelaySeconds: new(int32(20)),
 			UpgradeStrategy: &rayv1.RayServiceUpgradeStrategy{
 				Type: new(rayv1.RayServiceNewClusterWithIncrementalUpgrade),
 				ClusterUpgradeOptions: &rayv1.ClusterUpgradeOptions{
@@ -67,6 +68,9 @@ func TestServiceInSteps(t *testing.T) {
 		l.waitFor(w, said{"good morning", "one"})
 		l.forgive()
 	}
+	byGRPC := w.loadGRPC(fmt.Sprintf("%s:%d", nodeAddress, grpcPort))
+	byGRPC.waitFor(w, healthy)
+	byGRPC.forgive()
 
 	steps := w.watchSteps("demo", byGateway)
 	w.update(svc, func() { release(&svc.Spec.RayClusterSpec, "two") })
@@ -84,7 +88,7 @@ func TestServiceInSteps(t *testing.T) {
 			t.Errorf("nobody has answered %+v while both clusters had half of the traffic", answer)
 		}
 	}
-	for what, l := range map[string]*load{"the Gateway": byGateway, "the Service": byService} {
+	for what, l := range map[string]*load{"the Gateway": byGateway, "the Service": byService, "the GRPCRoute": byGRPC} {
 		good, failures := l.stop()
 		t.Logf("%d requests by %s were answered", good, what)
 		for _, failure := range failures {
@@ -187,7 +191,7 @@ func (w *world) startTraefik() {
 		Env: []string{"KUBECONFIG=" + kubeconfig},
 		Args: []string{
 			"--providers.kubernetesgateway=true", "--providers.kubernetesgateway.statusaddress.ip=" + nodeAddress,
-			"--entrypoints.web.address=" + nodeAddress + ":80", "--entrypoints.traefik.address=" + own, "--ping=true",
+			"--entrypoints.web.address=" + nodeAddress + ":80", fmt.Sprintf("--entrypoints.grpc.address=%s:%d", nodeAddress, grpcPort), "--entrypoints.traefik.address=" + own, "--ping=true",
 			"--global.checknewversion=false", "--global.sendanonymoususage=false", "--log.level=INFO",
 		},
 	}

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Annotations of a RayCluster that suspend or delete it when it is idle or old, or by a schedule. KubeRay does not have them. They have no effect on a
-// cluster that has a controller, such as a RayJob, or a queue of Kueue.
+// Annotations of a RayCluster that suspend or delete it when it is idle or old, or by a schedule. KubeRay does not have them. A RayJob passes
+// them on to its cluster. They have no effect on a cluster with a queue of Kueue, or with a controller other than a RayJob in InteractiveMode.
 const (
 	// AnnotationIdleTimeout is how long nothing may run on the cluster, as a Go duration above 0.
 	AnnotationIdleTimeout = "raygate.io/idle-timeout"

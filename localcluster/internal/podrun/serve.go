@@ -73,8 +73,15 @@ func (p *proxy) close(gracefully bool) {
 
 // ProbesServe reports whether the container's readiness depends on the Serve proxy of its Pod.
 func ProbesServe(c corev1.Container) bool {
-	probe := c.ReadinessProbe
-	return probe != nil && probe.Exec != nil && strings.Contains(strings.Join(probe.Exec.Command, " "), "/-/healthz")
+	const path = "/-/healthz"
+	switch probe := c.ReadinessProbe; {
+	case probe == nil:
+		return false
+	case probe.HTTPGet != nil:
+		return probe.HTTPGet.Path == path
+	default:
+		return probe.Exec != nil && strings.Contains(strings.Join(probe.Exec.Command, " "), path)
+	}
 }
 
 // IsServePort reports whether p is the port of the Serve proxy.

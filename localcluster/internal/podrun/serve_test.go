@@ -133,6 +133,18 @@ func TestServe(t *testing.T) {
 	}
 }
 
+func TestProbesServe(t *testing.T) {
+	for path, want := range map[string]bool{"/-/healthz": true, "/api/healthz": false} {
+		probe := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path}}}
+		if got := ProbesServe(corev1.Container{ReadinessProbe: probe}); got != want {
+			t.Errorf("%s: want %t, got %t", path, want, got)
+		}
+	}
+	if ProbesServe(corev1.Container{}) {
+		t.Error("without a probe")
+	}
+}
+
 func TestHookTime(t *testing.T) {
 	sleep := func(h corev1.LifecycleHandler) corev1.Container {
 		return corev1.Container{Lifecycle: &corev1.Lifecycle{PreStop: &h}}

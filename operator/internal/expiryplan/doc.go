@@ -9,5 +9,7 @@
 //     twelve hours, or until the next resumption by a schedule, is dropped.
 //   - A user who keeps a cluster wins over every limit and schedule, within the bound of the policy.
 //   - The decision is stored in the condition Expired before it is carried out, so that the reason is known after a crash as well.
-//   - Clusters with a controller or a queue of Kueue are left alone: RayJob, RayService and Kueue decide when theirs are suspended.
+//   - Clusters with a controller or a queue of Kueue are left alone: RayJob, RayService and Kueue decide when theirs are suspended. The
+//     cluster of an interactive RayJob is no exception to its user, who submits to it as to any cluster. Its RayJob must know of the
+//     decision first, so that it neither recreates the cluster nor fails without a reason.
 package expiryplan

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -36,6 +37,8 @@ type Usage struct {
 type Input struct {
 	// Cluster has the stored conditions. It is not modified.
 	Cluster *rayv1.RayCluster
+	// Job is the interactive RayJob that controls the cluster; nil if there is none. It is not modified.
+	Job *rayv1.RayJob
 	// Policy is that of the namespace.
 	Policy Policy
 	Now    time.Time
@@ -63,7 +66,16 @@ type Plan struct {
 // applies reports whether the cluster has a limit that is its own affair.
 func (e *expiry) applies(rc *rayv1.RayCluster) bool {
 	return (e.IdleTimeout > 0 || e.MaxAge > 0 || e.hours != hours{}) && rc.DeletionTimestamp == nil &&
-		metav1.GetControllerOfNoCopy(rc) == nil && rc.Labels[rayv1.LabelKueueQueue] == ""
+		(metav1.GetControllerOfNoCopy(rc) == nil || InteractiveJob(rc) != "") && rc.Labels[rayv1.LabelKueueQueue] == ""
+}
+
+// InteractiveJob returns the name of the RayJob in InteractiveMode that controls the cluster; empty if there is none.
+func InteractiveJob(rc *rayv1.RayCluster) string {
+	owner := metav1.GetControllerOfNoCopy(rc)
+	if owner == nil || owner.Kind != "RayJob" || rc.Labels[rayv1.LabelJobSubmissionMode] != string(rayv1.InteractiveMode) {
+		return ""
+	}
+	return owner.Name
 }
 
 // For returns the plan for a cluster. A cluster to which no limit applies has the empty plan.
@@ -84,6 +96,10 @@ func For(in Input) Plan {
 		return Plan{} // it is being resumed
 	}
 	p.expire(p.limits())
+	if p.plan.Action != "" && !p.jobKnows() {
+		p.plan.Action = ""
+		p.after(p.Now)
+	}
 	return p.plan
 }
 
@@ -212,6 +228,22 @@ func (p *planner) expire(limits []limit) {
 		return
 	}
 	p.warn(first, old)
+}
+
+// jobKnows reports whether the RayJob, if there is one, has ended or its status has the decision. An idle cluster also waits for a RayJob that
+// has not seen the end of its job yet.
+func (p *planner) jobKnows() bool {
+	if p.Job == nil || p.Job.Status.JobDeploymentStatus.IsTerminal() {
+		return true
+	}
+	st := &p.Job.Status
+	idle := p.plan.Idle != nil && p.plan.Idle.Status == metav1.ConditionTrue && p.plan.Expired.Reason != rayv1.ReasonMaxAge
+	runs := st.JobDeploymentStatus == rayv1.JobDeploymentStatusRunning && st.JobStatus != rayv1.JobStatusNew && !st.JobStatus.IsTerminal()
+	if idle && runs {
+		return false
+	}
+	known := meta.FindStatusCondition(st.RayClusterStatus.Conditions, rayv1.RayClusterExpired)
+	return known != nil && known.Status == metav1.ConditionTrue && known.LastTransitionTime.Equal(&p.plan.Expired.LastTransitionTime)
 }
 
 // action is what happens at a limit. A schedule only suspends.

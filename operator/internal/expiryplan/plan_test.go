@@ -324,3 +324,60 @@ func FuzzFor(f *testing.F) {
 		}
 	})
 }
+
+// The cluster of an interactive RayJob expires when the status of its RayJob has the decision, and not while that has a job that runs.
+func TestInteractiveJob(t *testing.T) {
+	const m = time.Minute
+	knows := func(s *story, j *rayv1.RayJob) { s.rc.Status.DeepCopyInto(&j.Status.RayClusterStatus) }
+	runs := func(s *story, j *rayv1.RayJob) {
+		knows(s, j)
+		j.Status.JobDeploymentStatus, j.Status.JobStatus = rayv1.JobDeploymentStatusRunning, rayv1.JobStatusRunning
+	}
+	ended := func(_ *story, j *rayv1.RayJob) { j.Status.JobDeploymentStatus = rayv1.JobDeploymentStatusComplete }
+	late := func(s *story, j *rayv1.RayJob) {
+		if s.in.Now.After(after(40 * m)) {
+			knows(s, j)
+		}
+	}
+	earlier := func(s *story, j *rayv1.RayJob) {
+		knows(s, j)
+		for i := range j.Status.RayClusterStatus.Conditions {
+			j.Status.RayClusterStatus.Conditions[i].LastTransitionTime = metav1.NewTime(start)
+		}
+	}
+	idle, old := map[string]string{rayv1.AnnotationIdleTimeout: "30m"}, map[string]string{rayv1.AnnotationMaxAge: "30m"}
+	for name, tc := range map[string]struct {
+		mode        rayv1.JobSubmissionMode
+		annotations map[string]string
+		status      func(*story, *rayv1.RayJob)
+		want        rayv1.ExpiryAction
+		at          time.Duration
+	}{
+		"its RayJob knows":                {rayv1.InteractiveMode, idle, knows, rayv1.ExpirySuspend, 30 * m},
+		"its RayJob knows late":           {rayv1.InteractiveMode, idle, late, rayv1.ExpirySuspend, 40 * m},
+		"its RayJob knows an earlier one": {rayv1.InteractiveMode, idle, earlier, "", 0},
+		"its RayJob has ended":            {rayv1.InteractiveMode, idle, ended, rayv1.ExpirySuspend, 30 * m},
+		"idle while its RayJob has a job": {rayv1.InteractiveMode, idle, runs, "", 0},
+		"old while its RayJob has a job":  {rayv1.InteractiveMode, old, runs, rayv1.ExpirySuspend, 30 * m},
+		"its RayJob is of another mode":   {rayv1.HTTPMode, idle, knows, "", 0},
+		"its RayJob is gone":              {rayv1.InteractiveMode, idle, nil, rayv1.ExpirySuspend, 30 * m},
+		"its RayJob has no status":        {rayv1.InteractiveMode, idle, func(*story, *rayv1.RayJob) {}, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &rayv1.RayJob{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}
+			s := tell(tc.annotations, nil)
+			s.rc.Labels = map[string]string{rayv1.LabelJobSubmissionMode: string(tc.mode)}
+			s.rc.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, rayv1.GroupVersion.WithKind("RayJob"))}
+			s.change = func(_ time.Duration, _ *rayv1.RayCluster, in *Input) {
+				if tc.status != nil {
+					in.Job = j
+					tc.status(s, j)
+				}
+			}
+			if action, at, _ := s.run(); action != tc.want || at < tc.at || at > tc.at+10*time.Second {
+				t.Errorf("%q after %s, want %q after %s", action, at, tc.want, tc.at)
+			}
+		})
+	}
+}

@@ -38,6 +38,8 @@ type Input struct {
 // Cluster is the observed state of the RayCluster in the status or the clusterSelector.
 type Cluster struct {
 	Found, Deleting, Ready bool
+	// Suspended means that spec.suspend is true.
+	Suspended bool
 	// Dashboard is host:port of the dashboard; empty without a Service.
 	Dashboard string
 	// WorkersSuspended means that all worker groups are suspended.

@@ -159,6 +159,14 @@ func awaits(in *Input) {
 	in.Job.Status.JobStatus, in.Job.Status.JobId, in.Ray = "", "", Ray{}
 }
 
+// expired is the own cluster that was suspended or deleted by its annotations.
+func expired(suspended bool) func(*Input) {
+	return func(in *Input) {
+		in.Job.Status.RayClusterStatus.Conditions = []metav1.Condition{{Type: rayv1.RayClusterExpired, Status: metav1.ConditionTrue, Message: "nothing has run"}}
+		in.Cluster = Cluster{Found: suspended, Suspended: suspended}
+	}
+}
+
 func submitted(seconds int) func(*Input) {
 	return func(in *Input) { in.Submit = Command{Asked: true, Done: true, DoneAt: at(seconds)} }
 }
@@ -259,12 +267,24 @@ func TestLifeCycle(t *testing.T) {
 		"a sidecar's job ends under an invalid spec": {changes{young, broken, state(validationFailed), mode(rayv1.SidecarMode), cluster(Cluster{Found: true, Dashboard: "demo:8265"}), says(ok, 9), finished(9)},
 			want{"JobEnded", complete, ok, "", nil}},
 
-		"waits for the user":          {changes{awaits}, want{"JobAwaited", waiting, none, "", nil}},
-		"the user gives an id":        {changes{awaits, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
-		"waits too long":              {changes{awaits, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
-		"waits past all":              {changes{awaits, active(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
-		"waits and is suspended":      {changes{awaits, spec(suspend)}, want{"Suspend", suspending, none, "", nil}},
-		"the user's job is not there": {changes{mode(rayv1.InteractiveMode), unseen, unknown(9), now(100000)}, want{"Watch", running, none, "", serve}},
+		"waits for the user":                          {changes{awaits}, want{"JobAwaited", waiting, none, "", nil}},
+		"the user gives an id":                        {changes{awaits, spec(func(s *rayv1.RayJobSpec) { s.JobId = "mine" })}, want{"JobGiven", running, none, "", nil}},
+		"waits too long":                              {changes{awaits, preRunning(10)}, want{"PreRunningDeadlineExceeded", failed, none, rayv1.PreRunningDeadlineExceeded, nil}},
+		"waits past all":                              {changes{awaits, active(10)}, want{"DeadlineExceeded", failed, none, rayv1.DeadlineExceeded, nil}},
+		"waits and is suspended":                      {changes{awaits, spec(suspend)}, want{"Suspend", suspending, none, "", nil}},
+		"waits, and its cluster is suspended as idle": {changes{awaits, expired(true)}, want{"JobAwaited", waiting, none, "", nil}},
+		"waits, and its cluster is resumed":           {changes{awaits, expired(true), cluster(Cluster{Found: true})}, want{"JobAwaited", waiting, none, "", nil}},
+		"waits, and its cluster is deleted as idle":   {changes{awaits, expired(false)}, want{"ClusterExpired", failed, none, rayv1.DeadlineExceeded, nil}},
+		"waits, and somebody deletes its cluster":     {changes{awaits, cluster(Cluster{})}, want{"JobAwaited", waiting, none, "", []Action{EnsureCluster}}},
+		"not ready before it is suspended as old":     {changes{young, mode(rayv1.InteractiveMode), expired(true)}, want{"ClusterNotReady", initializing, none, "", []Action{Reserve}}},
+		"not ready before it is deleted as old":       {changes{young, mode(rayv1.InteractiveMode), expired(false)}, want{"ClusterExpired", failed, none, rayv1.DeadlineExceeded, nil}},
+		"the user's job was not submitted before the cluster is suspended as idle": {changes{mode(rayv1.InteractiveMode), unseen, unreachable(5, 9), now(1000), expired(true)},
+			want{"ClusterSuspended", running, none, "", nil}},
+		"the user's job runs until the cluster is suspended as old": {changes{mode(rayv1.InteractiveMode), unreachable(5, 9), now(200), expired(true), stopFails(5, 190), func(in *Input) { in.EndingSince = at(60) }},
+			want{"ClusterExpired", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"the user's job runs until the cluster is deleted as old": {changes{mode(rayv1.InteractiveMode), expired(false)}, want{"ClusterExpired", failed, bad, rayv1.DeadlineExceeded, nil}},
+		"an expired cluster of another mode":                      {changes{mode(rayv1.HTTPMode), expired(false)}, want{"ClusterLost", failed, bad, rayv1.AppFailed, nil}},
+		"the user's job is not there":                             {changes{mode(rayv1.InteractiveMode), unseen, unknown(9), now(100000)}, want{"Watch", running, none, "", serve}},
 
 		"runs":                                   {nil, want{"Watch", running, run, "", serve}},
 		"runs on a selected cluster":             {changes{spec(selects)}, want{"Watch", running, run, "", poll}},
@@ -584,5 +604,24 @@ func TestFailureTimer(t *testing.T) {
 		if diff := cmp.Diff(tc.want, Next(input(tc.in...)).Status.JobStatusCheckFailureStartTime); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestMessageOfAnExpiredCluster(t *testing.T) {
+	const suspended = "RayCluster demo-bbbbb is suspended: nothing has run; resume it to submit a job"
+	const deleted = "RayCluster demo-bbbbb was deleted: nothing has run"
+	if got := Next(input(awaits, expired(true))); got.Status.Message != suspended || got.Waits != "" {
+		t.Errorf("suspended: %q, waits for %q", got.Status.Message, got.Waits)
+	}
+	resumed := input(awaits, expired(true), cluster(Cluster{Found: true}))
+	resumed.Job.Status.Message = suspended
+	if got := Next(resumed); got.Status.Message != "" || got.Waits != "spec.jobId" {
+		t.Errorf("resumed: %q, waits for %q", got.Status.Message, got.Waits)
+	}
+	if got := Next(input(awaits, expired(false))).Status.Message; got != deleted {
+		t.Errorf("deleted: %q", got)
+	}
+	if st := Next(input(mode(rayv1.InteractiveMode), unseen, unreachable(5, 9), expired(true))).Status; st.Message != suspended || st.JobStatusCheckFailureStartTime != nil {
+		t.Errorf("not submitted: %q, unreachable since %v", st.Message, st.JobStatusCheckFailureStartTime)
 	}
 }

@@ -73,7 +73,9 @@ func awaitReady(s *step) {
 	if sidecarSubmits(s) {
 		s.act(Poll)
 	}
-	s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be ready"
+	if !s.awaitsResumption() {
+		s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be ready"
+	}
 	s.lookAtDeadlines()
 }
 
@@ -130,6 +132,8 @@ func awaitJob(s *step) {
 	if clusterMissing(s) && !s.in.Cluster.Deleting {
 		s.act(EnsureCluster)
 	}
-	s.plan.Waits = "spec.jobId"
+	if !s.awaitsResumption() {
+		s.plan.Waits = "spec.jobId"
+	}
 	s.lookAtDeadlines()
 }

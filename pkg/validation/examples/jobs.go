@@ -96,6 +96,8 @@ func jobMetadata() []row[job] {
 		{ID: "RJ-066", Name: "scheduler-plugins", Mutate: func(*job) {}, WantFields: at("kind"), Options: validation.Options{BatchScheduler: new("scheduler-plugins")}, FixOptions: &validation.Options{}},
 		{ID: "RJ-538", Name: "a word", Mutate: retryOn("Same"), Fix: retryOn("NewCluster"), WantFields: at("metadata.annotations[raygate.io/retry-on]"), Warning: true},
 		{ID: "RJ-539", Name: "no retries", Mutate: retryOn("SameCluster"), Fix: forJob(func(s *rayv1.RayJobSpec) { s.BackoffLimit = new(int32(2)) }), WantFields: at("metadata.annotations[raygate.io/retry-on]"), Warning: true},
+		{ID: "RJ-540", Name: "not interactive", Mutate: func(rj *job) { metav1.SetMetaDataAnnotation(&rj.ObjectMeta, rayv1.AnnotationIdleTimeout, "30m") },
+			Fix: forJob(func(s *rayv1.RayJobSpec) { s.SubmissionMode, s.Entrypoint = rayv1.InteractiveMode, "" }), WantFields: at("metadata.annotations[raygate.io/idle-timeout]"), Warning: true},
 		{ID: "RJ-581", Name: "no spec", Mutate: func(rj *job) { rj.Spec = rayv1.RayJobSpec{} }, WantFields: at("spec")},
 		{ID: "X-502", Name: "kept cluster", Mutate: all(kueue, func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = false }), Fix: func(rj *job) { rj.Spec.ShutdownAfterJobFinishes = true }, WantFields: at("spec.shutdownAfterJobFinishes"), Warning: true},
 		{ID: "X-502", Name: "autoscaling", Mutate: all(kueue, func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(true) }), Fix: func(rj *job) { rj.Spec.RayClusterSpec.EnableInTreeAutoscaling = new(false) }, WantFields: at("spec.rayClusterSpec.enableInTreeAutoscaling"), Warning: true},

@@ -12,8 +12,8 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 )
 
-// healthEndpointVersion is the first Ray release whose agent reports the health of the whole node, so that the image needs no
-// wget.
+// healthEndpointVersion is the first Ray release whose agent reports the health of the whole node, so that the kubelet can ask it and no program
+// of the image has to run.
 var healthEndpointVersion = version.MustParseGeneric("2.53.0")
 
 // addProbes adds the probes that the user did not set. Liveness has long timeouts, because killing a Ray node loses its objects;
@@ -30,11 +30,9 @@ func (n *node) addProbes(ray *corev1.Container, params map[string]string) {
 	if ray.ReadinessProbe == nil {
 		ray.ReadinessProbe = probe(*health.DeepCopy(), 10, timeout, 10)
 		if !n.isHead() && n.ofRayService() {
-			// A worker whose proxy does not answer must leave the serve Service at once.
-			ray.ReadinessProbe.ProbeHandler = execAll(
-				raylet(params),
-				success(10, servePort(ray), "-/healthz"),
-			)
+			// A worker whose proxy does not answer must leave the serve Service at once. Liveness does not depend on the proxy: Serve's controller
+			// restarts a proxy that hangs, and a restart of the worker would lose its replicas and objects.
+			ray.ReadinessProbe.ProbeHandler = proxyCheck(health, params, servePort(ray))
 			ray.ReadinessProbe.FailureThreshold = 1
 		}
 	}
@@ -61,6 +59,15 @@ func (n *node) healthCheck(params map[string]string) corev1.ProbeHandler {
 	return execAll(raylet(params))
 }
 
+// proxyCheck returns the check of Serve's proxy. Without the health endpoint of a node, a command checks its raylet, too.
+func proxyCheck(health corev1.ProbeHandler, params map[string]string, port int32) corev1.ProbeHandler {
+	const path = "-/healthz"
+	if health.HTTPGet != nil {
+		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/" + path, Port: intstr.FromInt32(port)}}
+	}
+	return execAll(raylet(params), success(10, port, path))
+}
+
 func raylet(params map[string]string) string {
 	return success(2, AgentPort(params), "api/local_raylet_healthz")
 }
@@ -70,8 +77,11 @@ func AgentPort(params map[string]string) int32 {
 	return portParam(params, paramAgentListenPort, rayv1.DefaultDashboardAgentListenPort)
 }
 
+// success returns a command that asks a server of the node. An image without wget, where the shell's exit code is 127, has Python.
 func success(timeout int, port int32, path string) string {
-	return fmt.Sprintf("wget --tries 1 -T %d -q -O- http://localhost:%d/%s | grep success", timeout, port, path)
+	url := fmt.Sprintf("http://localhost:%d/%s", port, path)
+	const python = "import sys,urllib.request as r; print(r.urlopen(sys.argv[1], timeout=int(sys.argv[2])).read().decode())"
+	return fmt.Sprintf(`{ wget --tries 1 -T %[1]d -q -O- %[2]s || { [ $? = 127 ] && python3 -c '%[3]s' %[2]s %[1]d; }; } | grep success`, timeout, url, python)
 }
 
 func execAll(checks ...string) corev1.ProbeHandler {

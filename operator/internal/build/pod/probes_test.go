@@ -1,6 +1,15 @@
 package pod
 
 import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,11 +30,9 @@ func TestProbeByRayVersion(t *testing.T) {
 
 func TestProbes(t *testing.T) {
 	type m = map[string]string
-	const (
-		raylet = "wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success"
-		gcs    = "wget --tries 1 -T 10 -q -O- http://localhost:8265/api/gcs_healthz | grep success"
-		proxy  = "wget --tries 1 -T 10 -q -O- http://localhost:8000/-/healthz | grep success"
-	)
+	raylet := success(2, 52365, "api/local_raylet_healthz") // golden files have the text
+	gcs := success(10, 8265, "api/gcs_healthz")
+	proxy := success(10, 8000, "-/healthz")
 	ofService := raytest.Labels(m{rayv1.LabelOriginatedFromCRD: "RayService"})
 	params := m{"dashboard-agent-listen-port": "1", "dashboard-port": "2"}
 	cases := map[string]struct {
@@ -37,9 +44,9 @@ func TestProbes(t *testing.T) {
 		"HTTP":     {opts: []raytest.ClusterOption{raytest.RayVersion("2.53.0")}, wantHead: "52365", wantWorker: "52365", wantWorkerReadiness: "52365", wantFailures: 10},
 		"other ports": {
 			opts:                []raytest.ClusterOption{raytest.HeadParams(params), raytest.Spec(func(s *rayv1.RayClusterSpec) { s.WorkerGroupSpecs[0].RayStartParams = params })},
-			wantHead:            "wget --tries 1 -T 2 -q -O- http://localhost:1/api/local_raylet_healthz | grep success && wget --tries 1 -T 10 -q -O- http://localhost:2/api/gcs_healthz | grep success",
-			wantWorker:          "wget --tries 1 -T 2 -q -O- http://localhost:1/api/local_raylet_healthz | grep success",
-			wantWorkerReadiness: "wget --tries 1 -T 2 -q -O- http://localhost:1/api/local_raylet_healthz | grep success", wantFailures: 10,
+			wantHead:            success(2, 1, "api/local_raylet_healthz") + " && " + success(10, 2, "api/gcs_healthz"),
+			wantWorker:          success(2, 1, "api/local_raylet_healthz"),
+			wantWorkerReadiness: success(2, 1, "api/local_raylet_healthz"), wantFailures: 10,
 		},
 		"ports that are no numbers": {
 			opts:     []raytest.ClusterOption{raytest.HeadParams(m{"dashboard-agent-listen-port": "$A", "dashboard-port": "4294967296"})},
@@ -51,12 +58,12 @@ func TestProbes(t *testing.T) {
 		},
 		"of a service with HTTP": {
 			opts:     []raytest.ClusterOption{ofService, raytest.RayVersion("2.53.0")},
-			wantHead: "52365", wantWorker: "52365", wantWorkerReadiness: raylet + " && " + proxy, wantFailures: 1,
+			wantHead: "52365", wantWorker: "52365", wantWorkerReadiness: "8000/-/healthz", wantFailures: 1,
 		},
 	}
 	show := func(p *corev1.Probe) string {
 		if p.HTTPGet != nil {
-			return p.HTTPGet.Port.String()
+			return strings.TrimSuffix(p.HTTPGet.Port.String()+p.HTTPGet.Path, "/api/healthz")
 		}
 		return p.Exec.Command[2]
 	}
@@ -78,6 +85,56 @@ func TestProbes(t *testing.T) {
 				t.Errorf("delays, time-outs, periods and thresholds (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Images without wget have Python. A check that wget made is not repeated.
+func TestCommandOfProbes(t *testing.T) {
+	healthy := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/api/x":
+			http.NotFound(w, r)
+		case healthy:
+			_, _ = io.WriteString(w, "success")
+		default:
+			http.Error(w, "failure", http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	number, err := strconv.ParseInt(port, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := success(2, int32(number), "api/x")
+	programs := t.TempDir()
+	for name, find := range map[string]string{"grep": "command -v grep", "python3": "python3 -c 'import sys; print(sys.executable)'"} {
+		path, err := exec.CommandContext(t.Context(), "bash", "-c", find).Output()
+		if err != nil {
+			t.Skip(name, err)
+		}
+		if err := os.Symlink(strings.TrimSpace(string(path)), filepath.Join(programs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	passes := func() bool {
+		c := exec.CommandContext(t.Context(), "bash", "-c", command)
+		c.Env = []string{"PATH=" + programs, "no_proxy=*"}
+		return c.Run() == nil
+	}
+	if !passes() {
+		t.Error("fails without wget")
+	}
+	if healthy = false; passes() {
+		t.Error("passes without wget although the node is not healthy")
+	}
+	healthy = true
+	if err := os.WriteFile(filepath.Join(programs, "wget"), []byte("#!/bin/sh\nexit 8\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if passes() {
+		t.Error("asks by Python after wget has failed")
 	}
 }
 

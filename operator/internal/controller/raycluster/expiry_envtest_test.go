@@ -101,3 +101,34 @@ func TestOldClusterIsDeleted(t *testing.T) {
 		t.Errorf("suspended although nothing is known: %+v", rc.Status.Conditions)
 	}
 }
+
+// The cluster of an interactive RayJob is deleted as idle when the status of the RayJob has the reason; that of another mode never is.
+func TestIdleClusterOfAnInteractiveJobIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.startOperator(connectTo(dashboardfake.New(clock.RealClock{})))
+	j := &rayv1.RayJob{ObjectMeta: w.At("job"), Spec: rayv1.RayJobSpec{SubmissionMode: rayv1.InteractiveMode, RayClusterSpec: &w.cluster("x").Spec}}
+	w.Create(j)
+	for name, mode := range map[string]rayv1.JobSubmissionMode{"demo": rayv1.InteractiveMode, "other": rayv1.HTTPMode} {
+		rc := w.cluster(name, raytest.Annotations(map[string]string{rayv1.AnnotationIdleTimeout: "3s", rayv1.AnnotationExpiryAction: "Delete"}))
+		rc.Labels = map[string]string{rayv1.LabelJobSubmissionMode: string(mode)}
+		rc.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, rayv1.GroupVersion.WithKind("RayJob"))}
+		w.Create(rc)
+		w.eventuallyReady(name)
+	}
+	w.Eventually("the decision", func() bool { return w.condition("demo", rayv1.RayClusterExpired).Status == metav1.ConditionTrue })
+	time.Sleep(3 * time.Second)
+	decided := w.get("demo")
+	if decided.DeletionTimestamp != nil {
+		t.Fatal("deleted before its RayJob knows why")
+	}
+	w.Eventually("the status of the RayJob", func() bool {
+		w.Read(j)
+		j.Status.JobDeploymentStatus, j.Status.RayClusterStatus = rayv1.JobDeploymentStatusWaiting, decided.Status
+		return w.Client.Status().Update(t.Context(), j) == nil
+	})
+	w.Eventually("the cluster to be deleted", func() bool { return w.gone("demo") })
+	if c := w.condition("other", rayv1.RayClusterIdle); c.Type != "" {
+		t.Errorf("the cluster of another mode has the condition %+v", c)
+	}
+}

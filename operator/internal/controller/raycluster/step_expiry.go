@@ -40,6 +40,10 @@ func (r *Reconciler) expiry(ctx context.Context, s *scope) (reconcile.Outcome, e
 	in := expiryplan.Input{Cluster: s.cluster, Policy: r.config.Expiry.For(s.cluster.Namespace), Now: s.now, Usage: expiryplan.Usage{
 		AskedAt: known.AskedAt, FailingSince: known.FailingSince, Active: reasonOfUse[known.Value.Use], LastEnd: known.Value.LastEnd,
 	}}
+	var err error
+	if in.Job, err = r.interactiveJob(ctx, s.cluster); err != nil {
+		return reconcile.Outcome{}, err
+	}
 	head := readyHead(s)
 	if head != nil {
 		in.HeadSince = podplan.Condition(head, corev1.PodReady).LastTransitionTime.Time
@@ -56,6 +60,25 @@ func (r *Reconciler) expiry(ctx context.Context, s *scope) (reconcile.Outcome, e
 		return reconcile.Outcome{}, nil
 	}
 	return r.expire(ctx, s)
+}
+
+// +kubebuilder:rbac:groups=ray.io,resources=rayjobs,verbs=get;list;watch
+
+// interactiveJob returns the RayJob in InteractiveMode that controls the cluster; nil if there is none.
+func (r *Reconciler) interactiveJob(ctx context.Context, rc *rayv1.RayCluster) (*rayv1.RayJob, error) {
+	name := expiryplan.InteractiveJob(rc)
+	if name == "" {
+		return nil, nil
+	}
+	j := &rayv1.RayJob{}
+	err := r.config.Client.Get(ctx, client.ObjectKey{Namespace: rc.Namespace, Name: name}, j)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && !metav1.IsControlledBy(rc, j):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading RayJob %s: %w", name, err)
+	}
+	return j, nil
 }
 
 // readyHead returns the head Pod if its dashboard can be asked, nil otherwise.

@@ -38,7 +38,7 @@ func (r *Reconciler) observeCluster(ctx context.Context, s *scope) (reconcile.Ou
 	}
 	s.cluster = rc
 	s.in.Cluster = jobplan.Cluster{
-		Found: true, Deleting: rc.DeletionTimestamp != nil, Ready: rc.Status.State == rayv1.ClusterStateReady,
+		Found: true, Deleting: rc.DeletionTimestamp != nil, Ready: rc.Status.State == rayv1.ClusterStateReady, Suspended: rc.Suspended(),
 		WorkersSuspended: !slices.ContainsFunc(rc.Spec.WorkerGroupSpecs, func(g rayv1.WorkerGroupSpec) bool {
 			return g.Suspend == nil || !*g.Suspend
 		}),

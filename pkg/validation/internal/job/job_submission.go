@@ -173,6 +173,22 @@ func checkRetryOn(out *rule.Report, rj *rayv1.RayJob) {
 	}
 }
 
+var rj540 = rule.New(rule.Rule{ID: "RJ-540", Kind: "RayJob", Field: "metadata.annotations: idle-timeout, max-age, suspend-schedule",
+	Condition: "set in another mode than InteractiveMode, or with clusterSelector",
+	Remedy:    "has no effect except on the own cluster of a RayJob in InteractiveMode; use activeDeadlineSeconds and shutdownAfterJobFinishes"})
+
+// checkExpiry reports limits for a cluster that ends with its job, or that is not the job's own.
+func checkExpiry(out *rule.Report, rj *rayv1.RayJob) {
+	if rj.Spec.SubmissionMode == rayv1.InteractiveMode && len(rj.Spec.ClusterSelector) == 0 {
+		return
+	}
+	for _, key := range []string{rayv1.AnnotationIdleTimeout, rayv1.AnnotationMaxAge, rayv1.AnnotationSuspendSchedule} {
+		if text, set := rj.Annotations[key]; set {
+			out.Invalid(rj540, field.NewPath("metadata", "annotations").Key(key), text)
+		}
+	}
+}
+
 var rj531 = rule.New(rule.Rule{ID: "RJ-531", Field: "preRunningDeadlineSeconds", Condition: "above activeDeadlineSeconds",
 	Remedy: "can never pass, since it is above activeDeadlineSeconds; lower it, or remove it"})
 var rj532 = rule.New(rule.Rule{ID: "RJ-532", Field: "preRunningDeadlineSeconds", Condition: "set with clusterSelector, or on a new job with suspend"})

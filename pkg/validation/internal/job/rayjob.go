@@ -46,6 +46,7 @@ func Check(out *rule.Report, rj *rayv1.RayJob, o rule.Options) {
 	CheckSpec(out, j, path)
 	checkKueue(out, j, path)
 	checkRetryOn(out, rj)
+	checkExpiry(out, rj)
 	if rj.Spec.Suspend && rj.Spec.PreRunningDeadlineSeconds != nil && rj.Status.JobDeploymentStatus == rayv1.JobDeploymentStatusNew {
 		out.Invalid(rj532, path.Child("preRunningDeadlineSeconds"), *rj.Spec.PreRunningDeadlineSeconds, "does not count while the job is suspended")
 	}
