@@ -76,8 +76,9 @@ func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.De
 			s.held = true
 			s.after(podexec.HeldRetry)
 		case s.drainable(d):
-			r.mark(ctx, s, d.Pod, s.drainMarks(d.Pod))
-			s.after(reconcile.Soon)
+			if r.mark(ctx, s, d.Pod, s.drainMarks(d.Pod)) {
+				s.after(reconcile.Soon)
+			}
 		default:
 			now = append(now, d)
 		}
