@@ -20,9 +20,10 @@ import (
 const actorNetwork = "endpointslice-controller"
 
 var (
-	kindSlice   = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice").GroupKind()
-	kindGateway = rayservice.GatewayKind.GroupKind()
-	kindRoute   = rayservice.RouteKind.GroupKind()
+	kindSlice     = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice").GroupKind()
+	kindGateway   = rayservice.GatewayKind.GroupKind()
+	kindRoute     = rayservice.RouteKind.GroupKind()
+	kindGRPCRoute = rayservice.GRPCKind.GroupKind()
 )
 
 // network is the controller of EndpointSlices and an implementation of the Gateway API.
@@ -39,7 +40,7 @@ func (n *network) changed(c apiserver.Change) {
 	case kindService:
 		key := client.ObjectKeyFromObject(o)
 		w.after(w.between("endpoints", 50*time.Millisecond, 2*time.Second), "endpoints "+key.Name, func() { n.sync(key) })
-	case kindGateway, kindRoute:
+	case kindGateway, kindRoute, kindGRPCRoute:
 		if c.New != nil {
 			key := client.ObjectKeyFromObject(o)
 			w.after(w.between("gateway", 100*time.Millisecond, 5*time.Second), "gateway "+key.Name, func() { n.program(c, key) })
@@ -85,7 +86,7 @@ func (n *network) sync(key types.NamespacedName) {
 	_ = w.store.Create(actorNetwork, slice)
 }
 
-// program accepts a Gateway or an HTTPRoute as it is now.
+// program accepts a Gateway or a route as it is now.
 func (n *network) program(c apiserver.Change, key types.NamespacedName) {
 	accepted := func(generation int64, kinds ...string) []any {
 		var list []any

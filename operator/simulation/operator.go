@@ -182,6 +182,7 @@ func gatewayAPI() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	m.Add(rayservice.GatewayKind, meta.RESTScopeNamespace)
 	m.Add(rayservice.RouteKind, meta.RESTScopeNamespace)
+	m.Add(rayservice.GRPCKind, meta.RESTScopeNamespace)
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/dashboard/dashboardfake"
@@ -43,6 +44,9 @@ func (s *scenario) service(r *rand.Rand) {
 			surge := []int32{20, 50, 100}[r.IntN(3)]
 			rs.Spec.UpgradeStrategy.ClusterUpgradeOptions = &rayv1.ClusterUpgradeOptions{
 				MaxSurgePercent: &surge, StepSizePercent: new(min(surge, []int32{10, 25, 50}[r.IntN(3)])), IntervalSeconds: new(int32(1 + r.IntN(5))), GatewayClassName: "istio",
+			}
+			if surge == 50 {
+				serveGRPC(rs)
 			}
 		}},
 	)
@@ -180,4 +184,15 @@ func (s *scenario) waitForNodes(r *rand.Rand, upgrade func(*world)) {
 		step{begin + time.Second, "the image becomes b", upgrade},
 		step{begin + 20*time.Second, "the head in use loses its memory", onPod(rayv1.HeadNode, 0, (*nodes).kill)},
 	)
+}
+
+// serveGRPC adds a GRPCRoute to the service.
+func serveGRPC(rs *rayv1.RayService) {
+	metav1.SetMetaDataAnnotation(&rs.ObjectMeta, rayv1.AnnotationGRPCRoute, "true")
+	rs.Spec.RayClusterSpec.HeadGroupSpec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{
+		{Name: rayv1.PortGCSServer, ContainerPort: rayv1.DefaultGCSServerPort},
+		{Name: rayv1.PortDashboard, ContainerPort: rayv1.DefaultDashboardPort},
+		{Name: rayv1.PortServe, ContainerPort: rayv1.DefaultServePort},
+		{Name: rayv1.PortServeGRPC, ContainerPort: 9000},
+	}
 }
