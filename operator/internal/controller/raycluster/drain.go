@@ -58,7 +58,7 @@ func newDrains(c Config) *drains {
 
 // drainFirst returns the deletions that are to be made now. Other workers are drained first: an annotation records that for later
 // reconciles, whose plans contain the deletion again. Without a ready head nothing can be drained. A worker leaves the Service of Serve
-// before its drain, if another Pod serves: its proxy ends with its node, and endpoints change later than that.
+// before its drain, if another Pod serves and stays: its proxy ends with its node, and endpoints change later than that.
 func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.Deletion) []podplan.Deletion {
 	head := r.drainingHead(s)
 	if head == nil {
@@ -76,7 +76,7 @@ func (r *Reconciler) drainFirst(ctx context.Context, s *scope, list []podplan.De
 			s.held = true
 			s.after(podexec.HeldRetry)
 		case s.drainable(d):
-			if r.mark(ctx, s, d.Pod, s.drainMarks(d.Pod)) {
+			if r.mark(ctx, s, d.Pod, s.drainMarks(d.Pod, list)) {
 				s.after(reconcile.Soon)
 			}
 		default:
@@ -121,10 +121,13 @@ func (s *scope) drained(list []podplan.Deletion, answer poll.Answer[endedNodes])
 	return done
 }
 
-// drainMarks returns the annotations and labels of a worker whose drain begins.
-func (s *scope) drainMarks(p *corev1.Pod) podMarks {
+// drainMarks returns the annotations and labels of a worker whose drain begins, which is one of those that leave.
+func (s *scope) drainMarks(p *corev1.Pod, leave []podplan.Deletion) podMarks {
 	m := podMarks{Annotations: map[string]string{rayv1.AnnotationDrainingSince: s.now.UTC().Format(time.RFC3339)}}
-	if slices.ContainsFunc(s.pods, func(other *corev1.Pod) bool { return other != p && serves(other) }) && serves(p) {
+	staysAndServes := func(other *corev1.Pod) bool {
+		return serves(other) && !slices.ContainsFunc(leave, func(d podplan.Deletion) bool { return d.Pod.UID == other.UID })
+	}
+	if serves(p) && slices.ContainsFunc(s.pods, staysAndServes) {
 		m.Labels = map[string]string{rayv1.LabelServe: rayv1.LabelServeFalse}
 	}
 	return m

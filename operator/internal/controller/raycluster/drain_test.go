@@ -63,6 +63,17 @@ func (d *drainer) names() []string {
 	return nil
 }
 
+// drain restarts the operator with a Ray that drains workers, and has the first drains begin.
+func (b *bench) drain(ctx context.Context) *drainer {
+	d := &drainer{}
+	b.restart(func(c *Config) { c.Drain = d.open })
+	poller := b.reconciler.drains.poller
+	go func() { _ = poller.Start(ctx) }()
+	b.mustReconcile()
+	b.mustReconcile()
+	return d
+}
+
 func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		then func(b *bench, d *drainer)
@@ -83,12 +94,7 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 			rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 1))
 			b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "head"),
 				raytest.WorkerPod(rc, "cpu", "old"), raytest.WorkerPod(rc, "cpu", "young", raytest.CreatedAfter(time.Hour)), raytest.WorkerPod(rc, "cpu", "starting", raytest.NotReady()))
-			d := &drainer{}
-			b.restart(func(c *Config) { c.Drain = d.open })
-			poller := b.reconciler.drains.poller
-			go func() { _ = poller.Start(t.Context()) }()
-			b.mustReconcile()
-			b.mustReconcile()
+			d := b.drain(t.Context())
 			if asked := d.names(); !slices.Equal(asked, []string{"young"}) {
 				t.Fatalf("asked to drain %q, want the ready worker that is surplus", asked)
 			}
@@ -107,26 +113,28 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 	}
 }
 
-// A worker leaves the Service of Serve before Ray drains it, but not if no other Pod serves.
+// A worker leaves the Service of Serve before Ray drains it, but not if no other Pod serves and stays.
 func TestDrainedWorkersLeaveTheService(t *testing.T) {
 	serves := func(p *corev1.Pod) { p.Labels[rayv1.LabelServe] = rayv1.LabelServeTrue }
-	for name, others := range map[string][]raytest.PodOption{"another serves": {serves}, "none other serves": nil} {
+	for name, tc := range map[string]struct {
+		other  []raytest.PodOption
+		named  []string
+		leaves bool
+	}{
+		"another serves":        {[]raytest.PodOption{serves}, []string{"named"}, true},
+		"none other serves":     {nil, []string{"named"}, false},
+		"the other drains, too": {[]raytest.PodOption{serves}, []string{"named", "other"}, false},
+	} {
 		t.Run(name, func(t *testing.T) {
-			rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2, raytest.WorkersToDelete("named")))
-			b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "head"), raytest.WorkerPod(rc, "cpu", "named", serves), raytest.WorkerPod(rc, "cpu", "other", others...))
-			d := &drainer{}
-			b.restart(func(c *Config) { c.Drain = d.open })
-			poller := b.reconciler.drains.poller
-			go func() { _ = poller.Start(t.Context()) }()
-			b.mustReconcile()
-			b.mustReconcile()
-			leaves := len(others) > 0
+			rc := raytest.RayCluster("ns/demo", raytest.Workers("cpu", 2, raytest.WorkersToDelete(tc.named...)))
+			b := newBench(t, rc, interceptor.Funcs{}, raytest.HeadPod(rc, "head"), raytest.WorkerPod(rc, "cpu", "named", serves), raytest.WorkerPod(rc, "cpu", "other", tc.other...))
+			d := b.drain(t.Context())
 			for _, p := range b.pods() {
-				if label := p.Labels[rayv1.LabelServe]; leaves && p.Name == "named" != (label == rayv1.LabelServeFalse) {
+				if label := p.Labels[rayv1.LabelServe]; (tc.leaves && p.Name == "named") != (label == rayv1.LabelServeFalse) {
 					t.Errorf("Pod %s has the label %q", p.Name, label)
 				}
 			}
-			if leaves {
+			if tc.leaves {
 				b.clock.Step(serveplan.EndpointLag)
 				b.mustReconcile()
 				if d.mu.Lock(); len(d.asked) > 0 {
@@ -136,7 +144,7 @@ func TestDrainedWorkersLeaveTheService(t *testing.T) {
 				b.clock.Step(time.Second)
 				b.mustReconcile()
 			}
-			if asked := d.names(); !slices.Equal(asked, []string{"named"}) {
+			if asked := d.names(); !slices.Equal(asked, tc.named) {
 				t.Errorf("asked to drain %q", asked)
 			}
 		})
