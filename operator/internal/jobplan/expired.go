@@ -37,18 +37,20 @@ func clusterSuspended(s *step) bool { return s.expired() != "" }
 // awaitResumed does not ask Ray about the job: without a head it would soon count as unreachable.
 func awaitResumed(s *step) {
 	s.status.JobStatusCheckFailureStartTime = nil
-	s.awaitsResumption()
+	s.waitFor("RayCluster " + s.status.RayClusterName + " to be resumed")
 	s.lookAtDeadlines()
 }
 
-// awaitsResumption reports whether an interactive job waits until its user resumes the cluster. If so, the message has the reason.
-func (s *step) awaitsResumption() bool {
+// waitFor sets what the job waits for. If the cluster of an interactive job is suspended, its user has to resume it: the message has the reason.
+func (s *step) waitFor(what string) {
 	if !interactive(s) {
-		return false
+		s.plan.Waits = what
+		return
 	}
 	why := s.expired()
-	if s.status.Message = ""; why != "" {
-		s.status.Message = clip("RayCluster " + s.status.RayClusterName + " is suspended: " + why + "; resume it to submit a job")
+	if why == "" {
+		s.status.Message, s.plan.Waits = "", what
+		return
 	}
-	return why != ""
+	s.status.Message = clip("RayCluster " + s.status.RayClusterName + " is suspended: " + why + "; resume it to submit a job")
 }

@@ -73,9 +73,7 @@ func awaitReady(s *step) {
 	if sidecarSubmits(s) {
 		s.act(Poll)
 	}
-	if !s.awaitsResumption() {
-		s.plan.Waits = "RayCluster " + s.status.RayClusterName + " to be ready"
-	}
+	s.waitFor("RayCluster " + s.status.RayClusterName + " to be ready")
 	s.lookAtDeadlines()
 }
 
@@ -132,8 +130,6 @@ func awaitJob(s *step) {
 	if clusterMissing(s) && !s.in.Cluster.Deleting {
 		s.act(EnsureCluster)
 	}
-	if !s.awaitsResumption() {
-		s.plan.Waits = "spec.jobId"
-	}
+	s.waitFor("spec.jobId")
 	s.lookAtDeadlines()
 }
