@@ -44,20 +44,7 @@ func (w *world) loadGRPC(address string) *load {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = conn.Close() })
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{cancel: cancel, answers: map[said]int{}, all: map[said]int{}}
-	w.t.Cleanup(func() { l.stop() })
-	l.done.Go(func() {
-		for ctx.Err() == nil {
-			err := healthByGRPC(ctx, conn)
-			if ctx.Err() != nil {
-				return
-			}
-			l.record(healthy, err)
-			time.Sleep(30 * time.Millisecond)
-		}
-	})
-	return l
+	return w.loadBy(func(ctx context.Context) (said, error) { return healthy, healthByGRPC(ctx, conn) })
 }
 
 // healthByGRPC calls a method that each gRPC proxy of Serve has. Its request is empty, and an error is the only answer that matters.

@@ -145,19 +145,30 @@ type load struct {
 }
 
 func (w *world) load(url string) *load {
+	var asks []func(context.Context) (said, error)
+	for _, keepAlive := range []bool{true, false} {
+		h := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: !keepAlive}}
+		made := time.Now()
+		asks = append(asks, func(ctx context.Context) (said, error) {
+			if time.Since(made) > maxConnectionAge {
+				h.CloseIdleConnections()
+				made = time.Now()
+			}
+			return ask(ctx, h, url)
+		})
+	}
+	return w.loadBy(asks...)
+}
+
+// loadBy sends requests by each of the functions, beside each other.
+func (w *world) loadBy(asks ...func(context.Context) (said, error)) *load {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &load{cancel: cancel, answers: map[said]int{}, all: map[said]int{}}
 	w.t.Cleanup(func() { l.stop() })
-	for _, keepAlive := range []bool{true, false} {
-		h := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: !keepAlive}}
+	for _, ask := range asks {
 		l.done.Go(func() {
-			made := time.Now()
 			for ctx.Err() == nil {
-				if time.Since(made) > maxConnectionAge {
-					h.CloseIdleConnections()
-					made = time.Now()
-				}
-				answer, err := ask(ctx, h, url)
+				answer, err := ask(ctx)
 				if ctx.Err() != nil {
 					return
 				}
