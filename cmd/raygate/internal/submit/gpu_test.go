@@ -33,15 +33,9 @@ func TestGPUType(t *testing.T) {
 			t.Parallel()
 			o := options()
 			o.GPUType, o.Head.GPU, o.Worker.GPU, o.Workers = tc.kind, tc.head, tc.worker, tc.workers
-			job, err := o.RayJob()
-			if tc.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("error %v, want %q", err, tc.want)
-				}
+			job := rayJob(t, &o, tc.want)
+			if job == nil {
 				return
-			}
-			if err != nil {
-				t.Fatal(err)
 			}
 			cluster := job.Spec.RayClusterSpec
 			if diff := cmp.Diff(tc.wantHead, nodeLabels(cluster.HeadGroupSpec.Template.Spec)); diff != "" {

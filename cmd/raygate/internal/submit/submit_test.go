@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -72,6 +73,22 @@ func options() Options {
 		Entrypoint: "python train.py", RayVersion: "2.52.0", Image: "rayproject/ray:2.52.0", TTL: 30,
 		Head: Size{CPU: "1", Memory: "4Gi", GPU: "0"}, Worker: Size{CPU: "2", Memory: "8Gi", GPU: "1"},
 	}
+}
+
+// rayJob returns the job of options, or nil if that fails with the wanted error.
+func rayJob(t *testing.T, o *Options, want string) *rayv1.RayJob {
+	t.Helper()
+	job, err := o.RayJob()
+	if want != "" {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
 }
 
 // TestRayJobGolden also holds what is made to the rules: it is neither refused nor warned of.

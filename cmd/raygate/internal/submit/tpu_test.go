@@ -1,7 +1,6 @@
 package submit
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -25,15 +24,9 @@ func TestTPU(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := options()
 			o.Worker.TPU, o.TPUType, o.TPUTopology, o.Workers = tc.chips, tc.kind, tc.topology, tc.workers
-			job, err := o.RayJob()
-			if tc.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("error %v, want %q", err, tc.want)
-				}
+			job := rayJob(t, &o, tc.want)
+			if job == nil {
 				return
-			}
-			if err != nil {
-				t.Fatal(err)
 			}
 			group := job.Spec.RayClusterSpec.WorkerGroupSpecs[0]
 			chips, selector := group.Template.Spec.Containers[0].Resources.Limits["google.com/tpu"], group.Template.Spec.NodeSelector
