@@ -54,6 +54,7 @@ func TestSuspendedJobSavesItsState(t *testing.T) {
 	w := newWorld(t)
 	w.job("demo", rayv1.HTTPMode, saves, func(j *rayv1.RayJob) {
 		j.Annotations = map[string]string{rayv1.AnnotationSuspendGrace: "1m"}
+		j.Spec.ShutdownAfterJobFinishes = true // which a suspension needs
 	})
 	j := w.awaitJob("demo", "runs", func(st *rayv1.RayJobStatus) bool { return st.JobStatus == rayv1.JobStatusRunning })
 	w.eventually("the program begins", func(context.Context) error {
