@@ -36,7 +36,7 @@ func fromKubeRay(w *world) {
 }
 
 // anySpecUnseen reports whether the status of an object belongs to another generation than its spec, or whether a RayService is held back
-// from its spec.
+// from its spec or has not got the RayCluster that takes over.
 func (w *world) anySpecUnseen() bool {
 	for _, gk := range w.store.Kinds() {
 		for _, o := range w.store.All(gk) {
@@ -44,12 +44,18 @@ func (w *world) anySpecUnseen() bool {
 				return true
 			}
 			if rs, ok := o.(*rayv1.RayService); ok && (meta.IsStatusConditionTrue(rs.Status.Conditions, rayv1.RayServiceUpgradeAborted) ||
-				meta.IsStatusConditionTrue(rs.Status.Conditions, rayv1.RayServiceUpgradePaused)) {
+				meta.IsStatusConditionTrue(rs.Status.Conditions, rayv1.RayServiceUpgradePaused) || w.awaitsCluster(rs)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// awaitsCluster reports whether the RayCluster that takes over in a RayService does not exist, as when admission refuses it.
+func (w *world) awaitsCluster(rs *rayv1.RayService) bool {
+	pending := rs.Status.PendingServiceStatus.RayClusterName
+	return pending != "" && !slices.ContainsFunc(w.store.All(kindCluster), func(o client.Object) bool { return o.GetName() == pending })
 }
 
 // anyHashOfKubeRay reports whether a RayCluster has a hash that raygate has not rewritten yet.
