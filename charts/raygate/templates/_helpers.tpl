@@ -151,9 +151,6 @@ egress:
 {{- if and .Values.singleNamespaceInstall (eq .Values.gateway.authentication.mode "impersonate") }}
 {{- fail "gateway.authentication.mode impersonate needs rights on the whole cluster, which singleNamespaceInstall leaves out: use passthrough" }}
 {{- end }}
-{{- if and .Values.history.url .Values.history.persistence.enabled }}
-{{- fail "history.persistence.enabled is a store of its own: set history.url to \"\"" }}
-{{- end }}
 {{- $packages := .Values.gateway.packages }}
 {{- if and $packages.url (not $packages.store) (not (include "raygate.history.url" .Values.history)) }}
 {{- fail "gateway.packages.url needs gateway.packages.store, or a history" }}

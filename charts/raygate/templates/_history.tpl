@@ -1,6 +1,11 @@
 {{- /* Parts of the containers and Pods that use the history store. */ -}}
 {{- define "raygate.history.url" -}}
-{{- ternary "file:///history" .url .persistence.enabled }}
+{{- .url | default (ternary "file:///history" "" .enabled) }}
+{{- end }}
+
+{{- /* Whether the store is a claim: "true", or nothing. */ -}}
+{{- define "raygate.history.claimed" -}}
+{{- if and .enabled (not .url) }}true{{ end }}
 {{- end }}
 
 {{- /* Arguments of the values that are set: a dict of flags. */ -}}
@@ -28,14 +33,14 @@
 {{- end }}
 
 {{- define "raygate.history.mounts" -}}
-{{- if .persistence.enabled }}
+{{- if include "raygate.history.claimed" . }}
 - name: history
   mountPath: /history
 {{- end }}
 {{- end }}
 
 {{- define "raygate.history.volumes" -}}
-{{- if .persistence.enabled }}
+{{- if include "raygate.history.claimed" . }}
 - name: history
   persistentVolumeClaim:
     claimName: {{ include "raygate.history.claim" . }}

@@ -196,7 +196,7 @@ providers:
 
 // Operator and gateway share a claim, and the credentials of a store.
 func TestHistory(t *testing.T) {
-	objects := render(t, "{history: {secretName: keys, persistence: {enabled: true, size: 5Gi}}, gateway: {enabled: true}}")
+	objects := render(t, "{history: {enabled: true, secretName: keys, persistence: {size: 5Gi}}, gateway: {enabled: true}}")
 	claim := find[corev1.PersistentVolumeClaim](t, objects, "PersistentVolumeClaim", "raygate-history")
 	if claim.Spec.Resources.Requests.Storage().String() != "5Gi" || claim.Spec.StorageClassName != nil || claim.Annotations["helm.sh/resource-policy"] != "keep" {
 		t.Errorf("the claim is %+v", claim)
@@ -216,9 +216,11 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	find[rbacv1.ClusterRole](t, objects, "ClusterRole", "raygate-operator-history")
-	for _, o := range render(t, "history: {persistence: {enabled: true, existingClaim: mine}}") {
-		if o.GetKind() == "PersistentVolumeClaim" {
-			t.Errorf("the chart makes the claim %s beside one that exists", o.GetName())
+	for _, values := range []string{"{}", "history: {enabled: true, persistence: {existingClaim: mine}}", `history: {enabled: true, url: "s3://b"}`} {
+		for _, o := range render(t, values) {
+			if o.GetKind() == "PersistentVolumeClaim" {
+				t.Errorf("%s: the chart makes the claim %s", values, o.GetName())
+			}
 		}
 	}
 }

@@ -217,7 +217,6 @@ func TestRefused(t *testing.T) {
 		"batchScheduler: {name: vulcano}":                                "batchScheduler",
 		"deviceAdmission: {enabled: true}":                               "webhooks.mode",
 		"deviceAdmission: {scope: Everything}":                           "scope",
-		`history: {url: "s3://b", persistence: {enabled: true}}`:         "history.url",
 		"gateway: {packages: {url: 'https://g'}}":                        "gateway.packages.store, or a history",
 		"gateway: {packages: {store: 's3://b'}}":                         "gateway.packages.url",
 		"{policies: {enabled: true}, webhooks: {mode: cert-manager}}":    "choose one",

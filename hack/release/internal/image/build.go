@@ -34,6 +34,8 @@ type Options struct {
 	Source string
 	// LDFlags are handed to the linker.
 	LDFlags string
+	// Tags are the build tags, by comma; empty means none.
+	Tags string
 	// Version is a label of the image, and the version of the main module in the SBOM.
 	Version string
 	// Revision is the commit that the source is; empty leaves the label out.
@@ -81,7 +83,7 @@ func build(ctx context.Context, o Options, p Program, platform v1.Platform) (*Pa
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, p.Name)
-	source := Source{Dir: o.Source, Package: p.Package, LDFlags: o.LDFlags, OS: platform.OS, Architecture: platform.Architecture}
+	source := Source{Dir: o.Source, Package: p.Package, LDFlags: o.LDFlags, Tags: o.Tags, OS: platform.OS, Architecture: platform.Architecture}
 	if err := source.Compile(ctx, binary); err != nil {
 		return nil, err
 	}
@@ -146,13 +148,15 @@ func labels(o Options, p Program) map[string]string {
 type Source struct {
 	// Dir is the folder of the module, Package the main package in it.
 	Dir, Package, LDFlags string
+	// Tags are the build tags, by comma; empty means none.
+	Tags string
 	// OS and Architecture as in GOOS and GOARCH.
 	OS, Architecture string
 }
 
 // Compile builds the program without C and without a trace of the folder that it is built in.
 func (s Source) Compile(ctx context.Context, out string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", s.LDFlags, "-o", out, s.Package)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", s.Tags, "-ldflags", s.LDFlags, "-o", out, s.Package)
 	cmd.Dir = s.Dir
 	// Set variables of the environment that would change the result to the baseline of each architecture.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+s.OS, "GOARCH="+s.Architecture, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off", "GOEXPERIMENT=")

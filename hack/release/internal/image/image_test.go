@@ -33,7 +33,7 @@ func built(t *testing.T, created time.Time) *Built {
 	if err := os.CopyFS(source, os.DirFS("testdata/program")); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Source: source, LDFlags: "-s -w -buildid= -X main.version=v1.2.3", Version: "v1.2.3", Revision: "abc", Created: created, Platforms: platforms}
+	o := Options{Source: source, LDFlags: "-s -w -buildid= -X main.version=v1.2.3", Tags: "more", Version: "v1.2.3", Revision: "abc", Created: created, Platforms: platforms}
 	b, err := Build(t.Context(), o, Program{Name: "program", Package: ".", Description: "A test"})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,4 @@
-// Command program is the program in the images of the tests.
+// Command program is the program in the images of the tests. It only compiles with the build tag more.
 package main
-
-var version string
 
 func main() { println(version) }

@@ -1,0 +1,5 @@
+//go:build more
+
+package main
+
+var version string
