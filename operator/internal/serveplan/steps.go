@@ -116,10 +116,9 @@ func (s *step) share(move Move) {
 	}
 	rolling := s.is(rayv1.RayServiceRollbackInProgress)
 	s.deploy(Deployment{Cluster: s.pendingName(), Keep: rolling, Capacity: new(s.first(move.PendingCapacity))})
-	// Send the configuration in the spec to the old cluster only if the rest of the spec matches that cluster, or if its own is lost and the upgrade
-	// is aborted.
+	// Send the configuration in the spec to the old cluster only if the rest of the spec matches that cluster, or if its own is lost.
 	a := s.active()
-	back := rolling && (a.Match == rayservice.Same || s.aborted() && !a.Serve.kept())
+	back := rolling && (a.Match == rayservice.Same || !a.Serve.kept())
 	s.deploy(Deployment{Cluster: s.activeName(), Keep: !back, Capacity: new(move.ActiveCapacity)})
 }
 

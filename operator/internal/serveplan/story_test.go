@@ -580,6 +580,18 @@ func TestRequestsAreServed(t *testing.T) {
 		s.rs.Spec.RayClusterSpec = *s.clusters["demo-c1"].rc.Spec.DeepCopy()
 		s.until("back", func() bool { return s.settled() && s.serve == "demo-c1" && !s.is(rayv1.RayServiceRollbackInProgress) })
 	})
+	t.Run("both heads start anew during a rollback", func(t *testing.T) {
+		for _, known := range []bool{true, false} {
+			s := ready(inSteps(50, 25, 2))
+			s.edit(image("b"))
+			s.until("half way", func() bool { return s.weights["demo-c2"] == 25 })
+			s.edit(image("c"))
+			s.until("back", func() bool { return s.is(rayv1.RayServiceRollbackInProgress) })
+			s.clusters["demo-c1"].forget(known)
+			s.clusters["demo-c2"].forget(known)
+			s.until("upgraded", func() bool { return s.settled() && s.serve == "demo-c3" && s.weights["demo-c3"] == 100 })
+		}
+	})
 	t.Run("the head in use starts anew while another cluster comes up", func(t *testing.T) {
 		for name, spoil := range map[string]func(*story){
 			"an upgrade":      func(s *story) { s.edit(image("b")) },
