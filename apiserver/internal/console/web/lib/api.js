@@ -99,7 +99,12 @@ export async function request(method, path, options = {}) {
   const warnings = warningsOf(response.headers);
   if (warnings.length && options.onWarnings) options.onWarnings(warnings);
   if (response.status === 204) return null;
-  return response.headers.get('Content-Type')?.includes('json') ? response.json() : response.text();
+  try {
+    return await (response.headers.get('Content-Type')?.includes('json') ? response.json() : response.text());
+  } catch (err) {
+    if (err.name === 'AbortError') throw err;
+    throw new ApiError({code: Code.UNAVAILABLE, message: 'The answer broke off before its end.'});
+  }
 }
 
 // requestPages reads a list to its end: it joins field, the items, of all pages. All else is that of the last page.
