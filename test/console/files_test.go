@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // folderOfFiles makes a folder with 200 files for a job, and one that is never sent.
@@ -32,32 +33,68 @@ func TestJobWithFiles(t *testing.T) {
 	ns, folder := namespace(t), folderOfFiles(t)
 	create(t, clusterYAML(ns, "shared", 0))
 	u := comesTo(t, stage.admin, "/ui/submit?namespace="+ns)
-	u.expects("status of 400", "status of 404", "status of 409", "status of 412", "status of 503")
 	for _, drop := range []bool{false, true} {
-		name := fmt.Sprintf("files-%t", drop)
-		u.opens("/ui/submit?namespace="+ns, folder, drop)
-		u.fill("textbox", "Name", name)
-		u.fill("spinbutton", "Workers", "0")
-		u.fill("textbox", "CPUs per Pod", "100m")
-		u.fill("textbox", "Memory per Pod", "100Mi")
-		u.must(u.page.Run(`scrollTo(0, 0)`, nil)) // else the bar at the top covers half a field
-		u.looks("submit-with-files")
-		u.click("button", "Submit")
-		u.isAt("/ui/namespaces/" + ns + "/jobs/" + name + "?tab=logs")
-		u.hasSent(drop)
-		u.sees("part 198 of the folder", "Ended")
-		u.goTo("/ui/namespaces/" + ns + "/jobs/" + name)
-		u.sees("exit code 7")
+		u.runsAlone(ns, folder, "", drop)
 	}
 	awaitDashboard(t, ns, "shared")
 	for _, drop := range []bool{true, false} {
-		u.opens("/ui/submit?namespace="+ns+"&cluster=shared", folder, drop)
-		u.fill("textbox", "Runtime environment", "env_vars: {A: b}")
-		u.click("button", "Submit")
-		u.isAt("/ui/namespaces/" + ns + "/clusters/shared")
-		u.hasSent(!drop)
-		u.sees("part 198 of the folder", "FAILED", "Exit code\n7")
+		u.runsOn(ns, "shared", folder, drop, !drop)
 	}
+}
+
+// The same with real Ray, by test/realray: in a namespace with the cluster demo, at a gateway without login.
+func TestJobWithFilesOnRay(t *testing.T) {
+	if realRay == "" {
+		t.Skip("test/realray runs it")
+	}
+	ns, folder := os.Getenv("RAYGATE_NAMESPACE"), folderOfFiles(t)
+	u := arrives(t, "")
+	u.patience = 5 * time.Minute
+	for _, drop := range []bool{false, true} {
+		u.runsAlone(ns, folder, realRay, drop)
+	}
+	for _, drop := range []bool{true, false} {
+		u.runsOn(ns, "demo", folder, drop, !drop)
+	}
+}
+
+// answersOfFiles are the error answers to a page that runs files: there is no package yet, or no job or cluster.
+var answersOfFiles = []string{"status of 400", "status of 404", "status of 409", "status of 412", "status of 503"}
+
+// runsAlone runs a folder on a cluster of its own, which is sent only if it is chosen, not dropped. An empty image is that of the form, for simulated Ray.
+func (u *user) runsAlone(ns, folder, image string, drop bool) {
+	u.t.Helper()
+	u.expects(answersOfFiles...)
+	name, cpu, memory := fmt.Sprintf("files-%t", drop), "100m", "100Mi"
+	u.opens("/ui/submit?namespace="+ns, folder, drop)
+	if image != "" {
+		cpu, memory = "500m", "2Gi"
+		u.fill("textbox", "Image", image)
+	}
+	u.fill("textbox", "Name", name)
+	u.fill("spinbutton", "Workers", "0")
+	u.fill("textbox", "CPUs per Pod", cpu)
+	u.fill("textbox", "Memory per Pod", memory)
+	u.must(u.page.Run(`scrollTo(0, 0)`, nil)) // else the bar at the top covers half a field
+	u.looks("submit-with-files")
+	u.click("button", "Submit")
+	u.isAt("/ui/namespaces/" + ns + "/jobs/" + name + "?tab=logs")
+	u.hasSent(drop)
+	u.sees("part 198 of the folder", "Ended")
+	u.goTo("/ui/namespaces/" + ns + "/jobs/" + name)
+	u.sees("exit code 7")
+}
+
+// runsOn runs a folder on a cluster that runs, which has the folder already or not.
+func (u *user) runsOn(ns, cluster, folder string, drop, already bool) {
+	u.t.Helper()
+	u.expects(answersOfFiles...)
+	u.opens("/ui/submit?namespace="+ns+"&cluster="+cluster, folder, drop)
+	u.fill("textbox", "Runtime environment", "env_vars: {A: b}")
+	u.click("button", "Submit")
+	u.isAt("/ui/namespaces/" + ns + "/clusters/" + cluster)
+	u.hasSent(already)
+	u.sees("part 198 of the folder", "FAILED", "Exit code\n7")
 }
 
 // opens opens the form of a job and gives it a folder.

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"testing"
 
@@ -17,6 +21,9 @@ import (
 
 // pictures is the folder for pictures of every page that the tests look at; empty for none.
 var pictures = os.Getenv("SCREENSHOTS")
+
+// realRay is an image of real Ray, for a gateway at the Unix socket $RAYGATE_SOCKET. Empty means a gateway of the tests with simulated Ray.
+var realRay = os.Getenv("RAYGATE_IMAGE")
 
 // stage is what all tests share.
 var stage struct {
@@ -46,6 +53,12 @@ func run(m *testing.M) (int, error) {
 	}
 	defer chromium.Stop()
 	stage.chromium = chromium
+	if realRay != "" {
+		gateway := httptest.NewServer(atSocket(os.Getenv("RAYGATE_SOCKET")))
+		defer gateway.Close()
+		stage.Product = &product.Product{URL: gateway.URL}
+		return m.Run(), nil
+	}
 	if stage.Product, err = product.Start(ctx); err != nil {
 		return 0, err
 	}
@@ -58,6 +71,17 @@ func run(m *testing.M) (int, error) {
 		programs.PrintLogs(4000, stage.Operator, stage.Gateway)
 	}
 	return code, nil
+}
+
+// atSocket passes requests on to a Unix socket, for Chromium in a network namespace of its own.
+func atSocket(path string) http.Handler {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+	return &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", r.In.Host },
+		Transport: &http.Transport{DialContext: dial},
+	}
 }
 
 func makeUsers(ctx context.Context) error {

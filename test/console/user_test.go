@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/raygate/raygate/test/console/internal/axe"
 	"github.com/raygate/raygate/test/console/internal/browser"
@@ -20,6 +21,8 @@ type user struct {
 	token string
 	// expected are parts of what the browser writes about answers that the test provokes; all else is a failure.
 	expected []string
+	// patience bounds the wait for a text.
+	patience time.Duration
 	// sites are the base URLs that the browser may ask beside the gateway.
 	sites []string
 }
@@ -31,7 +34,7 @@ func arrives(t *testing.T, token string) *user {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &user{t: t, page: page, token: token}
+	u := &user{t: t, page: page, token: token, patience: settle}
 	t.Cleanup(func() {
 		u.leave()
 		page.Close()
@@ -155,7 +158,7 @@ func (u *user) hasFocus(role, name string) {
 // sees waits until all texts can be read on the page.
 func (u *user) sees(texts ...string) {
 	u.t.Helper()
-	u.must(u.page.Wait(func() error {
+	u.must(u.page.WaitFor(u.patience, func() error {
 		now, err := u.page.Text()
 		if err != nil {
 			return err

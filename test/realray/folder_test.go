@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,8 +44,8 @@ func startPackageGateway(t *testing.T) (grpc, rest string) {
 	return grpc, rest
 }
 
-// A folder of 200 files with an import among them runs on a running cluster and on one of its own, with its log and exit code. An unchanged folder is sent
-// once to each place. Python's runs on a running cluster are in TestCoreClients.
+// A folder of 200 files with an import among them runs from the command line, Python and the console, on a running cluster and on one of its own, with its
+// log and exit code. An unchanged folder is sent once to each place. Python's runs on a running cluster are in TestCoreClients.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	grpc, rest := startPackageGateway(t)
@@ -78,6 +82,7 @@ func TestFolder(t *testing.T) {
 		})
 	}
 	w.run("Python with an own cluster", func(w *world) { w.folderFromPython(grpc, rest) })
+	w.run("console", func(w *world) { w.folderFromConsole(rest) })
 }
 
 // submit runs main.py of a folder from the command line.
@@ -108,6 +113,39 @@ func (w *world) folderFromPython(grpc, rest string) {
 	cmd := exec.CommandContext(ctx, python, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", "test_folder_with_a_cluster_of_its_own and grpc", "../../clients/python/tests/test_client.py")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1", "RAYGATE_GRPC="+grpc, "RAYGATE_URL="+rest, "RAYGATE_NAMESPACE="+w.ns, "RAYGATE_IMAGE="+image())
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "1 passed") {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// folderFromConsole runs the test of the console for folders, in Chromium. It is in a network namespace of its own, as Chromium aborts requests when interfaces
+// such as those of Pods come and go.
+func (w *world) folderFromConsole(rest string) {
+	dir := w.t.TempDir()
+	socket, program := filepath.Join(dir, "gateway.sock"), filepath.Join(dir, "console.test")
+	target, err := url.Parse(rest)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	gateway := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(target))
+	if gateway.Listener, err = new(net.ListenConfig).Listen(w.t.Context(), "unix", socket); err != nil {
+		w.t.Fatal(err)
+	}
+	gateway.Start()
+	defer gateway.Close()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 6*settle)
+	defer cancel()
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", program, ".")
+	build.Dir = "../console"
+	if out, err := build.CombinedOutput(); err != nil {
+		w.t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.CommandContext(ctx, "unshare", "--net", "sh", "-c", `ip link set lo up && exec "$0" "$@"`, program, "-test.v", "-test.run=^TestJobWithFilesOnRay$")
+	cmd.Env = append(os.Environ(), "RAYGATE_SOCKET="+socket, "RAYGATE_NAMESPACE="+w.ns, "RAYGATE_IMAGE="+image())
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case err == nil && strings.Contains(text, "test-console: not run"):
+		w.t.Skipf("the console is NOT tested: %s", text)
+	case err != nil || !strings.Contains(text, "--- PASS: TestJobWithFilesOnRay"):
 		w.t.Fatalf("%v\n%s", err, out)
 	}
 }
