@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -123,6 +124,58 @@ func TestGRPCRouteIsNotServed(t *testing.T) {
 		})
 		if http, grpc, _ := s.weights(); len(http) == 0 || len(grpc) > 0 {
 			t.Errorf("HTTP has %v, gRPC %v", http, grpc)
+		}
+	})
+}
+
+// late shows the object of before to some reads after each of its changes, as a cache does.
+type late struct {
+	client.Reader
+	shown map[client.ObjectKey]*unstructured.Unstructured
+	reads map[client.ObjectKey]int
+}
+
+// Get implements client.Reader.
+func (l late) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := l.Reader.Get(ctx, key, o, opts...)
+	u, ok := o.(*unstructured.Unstructured)
+	if err != nil || !ok || u.GetKind() != rayservice.RouteKind.Kind {
+		return err
+	}
+	if shown := l.shown[key]; shown != nil && shown.GetResourceVersion() != u.GetResourceVersion() && l.reads[key] < 3 {
+		l.reads[key]++
+		shown.DeepCopyInto(u)
+		return nil
+	}
+	l.shown[key], l.reads[key] = u.DeepCopy(), 0
+	return nil
+}
+
+// TestRouteDoesNotMoveBack: a cache that is behind the operator's own writes does not lead traffic back while the other route is accepted.
+func TestRouteDoesNotMoveBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rs := storyService(inSteps(50, 10), grpcPort)
+		rs.Annotations = map[string]string{rayv1.AnnotationGRPCRoute: "true"}
+		s := newStage(t, rs)
+		s.change = append(s.change, func(c *Config) {
+			c.APIs = optionalapi.NewFixed(gatewayAPI(), late{c.Live, map[client.ObjectKey]*unstructured.Unstructured{}, map[client.ObjectKey]int{}}, c.Clock)
+		})
+		s.restart()
+		s.comesUp()
+		s.edit(image("b"))
+		before := int32(100)
+		s.until("upgraded", func(rs *rayv1.RayService) bool {
+			http, _, _ := s.weights()
+			if now, routed := http[s.first+"-serve-svc"]; routed && now > before {
+				t.Fatalf("the old cluster has %d %% of the traffic after %d", now, before)
+			} else if routed {
+				before = now
+			}
+			return s.settled(rs) && rs.Status.ActiveServiceStatus.RayClusterName != s.first
+		})
+		if before != 0 {
+			t.Errorf("the old cluster has %d %% at the end", before)
 		}
 	})
 }

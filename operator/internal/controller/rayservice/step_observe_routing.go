@@ -3,14 +3,11 @@ package rayservice
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/raygate/raygate/operator/internal/build/names"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
@@ -87,21 +84,23 @@ func (r *Reconciler) observeGRPC(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// read returns the object, or nil if there is none, and whether its kind is served.
+// read returns the object, or nil if there is none, and whether its kind is served. It includes the last write of this process: a route that the cache
+// shows without it would be moved back.
 func (r *Reconciler) read(ctx context.Context, s *scope, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, bool, error) {
 	ok, err := r.optional.Ready(kind)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(kind)
-	err = r.optional.Get(ctx, client.ObjectKey{Namespace: s.service.Namespace, Name: name}, u)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, true, nil
-	case err != nil:
-		return nil, true, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
-	case !metav1.IsControlledBy(u, s.service):
+	sought := &unstructured.Unstructured{}
+	sought.SetGroupVersionKind(kind)
+	sought.SetNamespace(s.service.Namespace)
+	sought.SetName(name)
+	result := r.children.Find(ctx, s.service, sought)
+	if result.Err != nil {
+		return nil, true, result.Err
+	}
+	u, ok := result.Object.(*unstructured.Unstructured)
+	if !ok || !metav1.IsControlledBy(u, s.service) {
 		return nil, true, nil
 	}
 	return u, true, nil
