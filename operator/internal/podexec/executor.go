@@ -48,7 +48,10 @@ func New(c client.Client, live client.Reader, k clock.PassiveClock) *Executor {
 	}
 }
 
-// View returns the Pods of a cluster as if the cache had seen all writes of the Executor. It does not copy the Pods.
+// Marked records a Pod as returned by a patch of its metadata, for View.
+func (x *Executor) Marked(cluster types.UID, p *corev1.Pod) { x.written.Written(cluster, p) }
+
+// View returns the Pods of a cluster as if the cache had seen all writes of the Executor and those of Marked. It does not copy the Pods.
 func (x *Executor) View(cluster types.UID, cached []*corev1.Pod) []*corev1.Pod {
 	return x.written.List(cluster, cached)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
@@ -110,6 +111,37 @@ func TestWorkersAreDrainedBeforeTheirDeletion(t *testing.T) {
 				t.Errorf("Pods %q, want the drained worker gone", got)
 			}
 		})
+	}
+}
+
+// A cache that lacks some of the operator's own marks does not make a replica look broken, which would be deleted at once.
+func TestReplicaIsDrainedAsAWhole(t *testing.T) {
+	rc := raytest.RayCluster("ns/demo", raytest.Workers("tpu", 1, raytest.Hosts(2)))
+	var late *corev1.Pod
+	b := newBench(t, rc, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, list, opts...)
+			if pods, ok := list.(*corev1.PodList); ok && late != nil {
+				for i := range pods.Items {
+					if pods.Items[i].UID == late.UID {
+						late.DeepCopyInto(&pods.Items[i])
+					}
+				}
+			}
+			return err
+		},
+	}, raytest.HeadPod(rc, "head"), raytest.WorkerPod(rc, "tpu", "a0", raytest.Host("a", 0, 0)), raytest.WorkerPod(rc, "tpu", "a1", raytest.Host("a", 0, 1)),
+		raytest.WorkerPod(rc, "tpu", "b0", raytest.Host("b", 1, 0)), raytest.WorkerPod(rc, "tpu", "b1", raytest.Host("b", 1, 1)))
+	for _, p := range b.pods() {
+		if p.Name == "b1" {
+			late = p.DeepCopy()
+		}
+	}
+	b.drain(t.Context())
+	b.mustReconcile()
+	late = nil
+	if got := podNamesOf(b.pods()); !slices.Equal(got, []string{"a0", "a1", "b0", "b1", "head"}) {
+		t.Errorf("Pods %q, want both hosts to drain", got)
 	}
 }
 

@@ -156,7 +156,7 @@ func (s *scope) mark(group string, p *corev1.Pod) {
 	}
 }
 
-// markPods gives Pods the hash of their template. A Pod that the cache shows too late gets it twice, which changes nothing.
+// markPods gives Pods the hash of their template.
 func (r *Reconciler) markPods(ctx context.Context, s *scope, list []*corev1.Pod) {
 	for _, p := range list {
 		if !r.annotate(ctx, s, p, map[string]string{rayv1.AnnotationTemplateHash: s.hashes[p.Labels[rayv1.LabelGroup]]}) {
@@ -167,12 +167,9 @@ func (r *Reconciler) markPods(ctx context.Context, s *scope, list []*corev1.Pod)
 
 // adoptHead replaces the hash of another operator version, so that later changes of the spec are detected.
 func (r *Reconciler) adoptHead(ctx context.Context, s *scope, head *corev1.Pod) {
-	const adopted = "adopted head"
-	if head == nil || r.said.Has(s.cluster.UID, adopted, string(head.UID)) || !r.annotate(ctx, s, head, r.origin(s.cluster)) {
-		return // without one, or already patched: the cache does not show it yet
+	if head != nil && r.annotate(ctx, s, head, r.origin(s.cluster)) {
+		s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
 	}
-	r.said.Say(s.cluster.UID, adopted, string(head.UID))
-	s.events = append(s.events, eventAdopted(s.cluster, head.Name, s.cluster.Status.ObservedGeneration))
 }
 
 // podMarks are annotations and labels that a Pod gets.
@@ -195,7 +192,9 @@ func (r *Reconciler) mark(ctx context.Context, s *scope, p *corev1.Pod, marks po
 	}{p.UID, marks}})
 	if err == nil {
 		target := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name}}
-		err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+		if err = r.config.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, body)); err == nil {
+			r.executor.Marked(s.cluster.UID, target)
+		}
 	}
 	if err != nil {
 		// A drain is tried again; a hash matters only for the next change of the spec.
