@@ -21,11 +21,11 @@ const (
 
 // fromKubeRay ends the operator, gives all objects the form in which KubeRay 1.7 leaves them, and has an operator take over that has never
 // seen them. It needs an operator that has acted on every spec: KubeRay's hashes are in a format of its own, so that a field that is removed
-// between the two operators shows in no object.
+// between the two operators shows in no object. KubeRay suspends no cluster of its own accord.
 func fromKubeRay(w *world) {
 	w.op.stop()
 	defer func() { w.replaceOperator(w.version) }()
-	if w.anySpecUnseen() {
+	if w.anySpecUnseen() || w.anyExpired() {
 		return
 	}
 	for _, gk := range w.store.Kinds() {
@@ -50,6 +50,13 @@ func (w *world) anySpecUnseen() bool {
 		}
 	}
 	return false
+}
+
+// anyExpired reports whether a RayCluster is suspended because it was idle or old.
+func (w *world) anyExpired() bool {
+	return slices.ContainsFunc(w.store.All(kindCluster), func(o client.Object) bool {
+		return meta.IsStatusConditionTrue(o.(*rayv1.RayCluster).Status.Conditions, rayv1.RayClusterExpired)
+	})
 }
 
 // awaitsCluster reports whether the RayCluster that takes over in a RayService does not exist, as when admission refuses it.
