@@ -193,8 +193,8 @@ func (s *session) checkJobs(ctx context.Context, namespace string) error {
 }
 
 func (s *session) clearJobs(ctx context.Context, namespace string) error {
-	if err := s.client.DeleteAllOf(ctx, &rayv1.RayJob{}, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("deleting all RayJobs: %w", err)
+	if err := s.deleteAll(ctx, &rayv1.RayJob{}, client.InNamespace(namespace)); err != nil {
+		return err
 	}
 	for _, list := range []client.ObjectList{&rayv1.RayJobList{}, &rayv1.RayClusterList{}, &corev1.PodList{}, &corev1.ServiceList{}} {
 		err := s.eventually(ctx, "the end of what the last round made", 4*time.Minute, func(ctx context.Context) error {

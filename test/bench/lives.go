@@ -79,11 +79,17 @@ func (s *session) live(ctx context.Context, namespace string, l life, n int) (fl
 
 // die deletes the objects, and waits until they and all that belongs to them are gone.
 func (s *session) die(ctx context.Context, namespace string, l life) error {
-	o := l.make(namespace, 0)
-	if err := s.client.DeleteAllOf(ctx, o, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("deleting all %T: %w", o, err)
+	if err := s.deleteAll(ctx, l.make(namespace, 0), client.InNamespace(namespace)); err != nil {
+		return err
 	}
 	return s.gone(ctx, namespace)
+}
+
+// deleteAll deletes all objects of the type of o. The API server breaks off after half a minute, with some of many objects left.
+func (s *session) deleteAll(ctx context.Context, o client.Object, opts ...client.DeleteAllOfOption) error {
+	return s.eventually(ctx, fmt.Sprintf("the deletion of all %T", o), 5*time.Minute, func(ctx context.Context) error {
+		return s.client.DeleteAllOf(ctx, o, opts...)
+	})
 }
 
 // gone waits until nothing that an operator makes is in the namespace.

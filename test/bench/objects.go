@@ -164,9 +164,8 @@ func podReady(obj client.Object) bool {
 func (s *session) clear(ctx context.Context, namespace string) error {
 	for _, obj := range []client.Object{&rayv1.RayCluster{}, &corev1.Service{}, &corev1.Pod{}} {
 		// Without a grace period: the next measurement must not run next to Pods that take their time to end.
-		err := s.client.DeleteAllOf(ctx, obj, client.InNamespace(namespace), client.GracePeriodSeconds(0))
-		if err != nil {
-			return fmt.Errorf("deleting all %T: %w", obj, err)
+		if err := s.deleteAll(ctx, obj, client.InNamespace(namespace), client.GracePeriodSeconds(0)); err != nil {
+			return err
 		}
 	}
 	for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &corev1.PodList{}, &corev1.ServiceList{}} {
