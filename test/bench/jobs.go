@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -196,19 +195,8 @@ func (s *session) clearJobs(ctx context.Context, namespace string) error {
 	if err := s.deleteAll(ctx, &rayv1.RayJob{}, client.InNamespace(namespace)); err != nil {
 		return err
 	}
-	for _, list := range []client.ObjectList{&rayv1.RayJobList{}, &rayv1.RayClusterList{}, &corev1.PodList{}, &corev1.ServiceList{}} {
-		err := s.eventually(ctx, "the end of what the last round made", 4*time.Minute, func(ctx context.Context) error {
-			if err := s.client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil {
-				return err
-			}
-			if n := meta.LenList(list); n > 0 {
-				return fmt.Errorf("there are still %T", list)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	if err := s.gone(ctx, namespace, 4*time.Minute, &rayv1.RayJobList{}, &rayv1.RayClusterList{}, &corev1.PodList{}, &corev1.ServiceList{}); err != nil {
+		return err
 	}
 	return pause(ctx, 2*time.Second)
 }

@@ -82,7 +82,7 @@ func (s *session) die(ctx context.Context, namespace string, l life) error {
 	if err := s.deleteAll(ctx, l.make(namespace, 0), client.InNamespace(namespace)); err != nil {
 		return err
 	}
-	return s.gone(ctx, namespace)
+	return s.gone(ctx, namespace, 2*time.Minute, leftovers()...)
 }
 
 // deleteAll deletes all objects of the type of o. The API server breaks off after half a minute, with some of many objects left.
@@ -92,10 +92,10 @@ func (s *session) deleteAll(ctx context.Context, o client.Object, opts ...client
 	})
 }
 
-// gone waits until nothing that an operator makes is in the namespace.
-func (s *session) gone(ctx context.Context, namespace string) error {
-	for _, list := range leftovers() {
-		err := s.eventually(ctx, "the end of what was deleted", 2*time.Minute, func(ctx context.Context) error {
+// gone waits until the namespace has no object of these kinds, for at most limit for each of them.
+func (s *session) gone(ctx context.Context, namespace string, limit time.Duration, lists ...client.ObjectList) error {
+	for _, list := range lists {
+		err := s.eventually(ctx, "the end of what was deleted", limit, func(ctx context.Context) error {
 			if err := s.client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil {
 				return err
 			}

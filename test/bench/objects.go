@@ -168,19 +168,8 @@ func (s *session) clear(ctx context.Context, namespace string) error {
 			return err
 		}
 	}
-	for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &corev1.PodList{}, &corev1.ServiceList{}} {
-		err := s.eventually(ctx, "the end of what the last round made", 2*time.Minute, func(ctx context.Context) error {
-			if err := s.client.List(ctx, list, client.InNamespace(namespace), client.Limit(1)); err != nil {
-				return err
-			}
-			if n := meta.LenList(list); n > 0 {
-				return fmt.Errorf("there are still %T", list)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	if err := s.gone(ctx, namespace, 2*time.Minute, &rayv1.RayClusterList{}, &corev1.PodList{}, &corev1.ServiceList{}); err != nil {
+		return err
 	}
 	return pause(ctx, 2*time.Second)
 }
