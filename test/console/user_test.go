@@ -34,7 +34,7 @@ func arrives(t *testing.T, token string) *user {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &user{t: t, page: page, token: token, patience: settle}
+	u := &user{t: t, page: page, token: token, patience: browser.Settle}
 	t.Cleanup(func() {
 		u.leave()
 		page.Close()

@@ -86,7 +86,7 @@ func text(v *accessibility.Value) string {
 }
 
 // Wait calls ok until it returns nil, and returns its last error.
-func (p *Page) Wait(ok func() error) error { return p.WaitFor(settle, ok) }
+func (p *Page) Wait(ok func() error) error { return p.WaitFor(Settle, ok) }
 
 // WaitFor is Wait with another limit.
 func (p *Page) WaitFor(limit time.Duration, ok func() error) error {

@@ -21,8 +21,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// settle bounds every wait. It is generous, for slow machines: no test depends on speed.
-const settle = 90 * time.Second
+// Settle bounds every wait. It is generous, for slow machines: no test depends on speed.
+const Settle = 90 * time.Second
 
 // Options of a page.
 type Options struct {
@@ -66,7 +66,7 @@ func (b *Browser) Open(o Options) (*Page, error) {
 
 // call sends a command of the protocol.
 func call[P, R any](p *Page, command cdp.Command[P, R], params P) (R, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, settle)
+	ctx, cancel := context.WithTimeout(p.ctx, Settle)
 	defer cancel()
 	return chromedp.Call(ctx, command, params)
 }

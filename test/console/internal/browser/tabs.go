@@ -23,7 +23,7 @@ type Tab struct {
 func (p *Page) CloseTabAt(prefix string) (Tab, error) {
 	var found Tab
 	err := p.Wait(func() error {
-		ctx, cancel := context.WithTimeout(p.ctx, settle)
+		ctx, cancel := context.WithTimeout(p.ctx, Settle)
 		defer cancel()
 		all, err := chromedp.CallBrowser(ctx, target.GetTargets, target.GetTargetsParams{})
 		if err != nil {
