@@ -62,7 +62,7 @@ func (w *world) anyExpired() bool {
 // awaitsCluster reports whether the RayCluster that takes over in a RayService does not exist, as when admission refuses it.
 func (w *world) awaitsCluster(rs *rayv1.RayService) bool {
 	pending := rs.Status.PendingServiceStatus.RayClusterName
-	return pending != "" && !slices.ContainsFunc(w.store.All(kindCluster), func(o client.Object) bool { return o.GetName() == pending })
+	return pending != "" && w.clusterObject(pending).Name == ""
 }
 
 // anyHashOfKubeRay reports whether a RayCluster has a hash that raygate has not rewritten yet.

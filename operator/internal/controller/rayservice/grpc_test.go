@@ -108,15 +108,22 @@ func TestGRPCRoute(t *testing.T) {
 	})
 }
 
+// newGRPCStage has a service that is upgraded in steps and asks for a GRPCRoute, and an operator with a change of its configuration.
+func newGRPCStage(t *testing.T, step int32, change func(*Config)) *stage {
+	t.Helper()
+	rs := storyService(inSteps(50, step), grpcPort)
+	rs.Annotations = map[string]string{rayv1.AnnotationGRPCRoute: "true"}
+	s := newStage(t, rs)
+	s.change = append(s.change, change)
+	s.restart()
+	return s
+}
+
 // TestGRPCRouteIsNotServed: an upgrade waits for the kind that its user asks for, and says so.
 func TestGRPCRouteIsNotServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rs := storyService(inSteps(50, 50), grpcPort)
-		rs.Annotations = map[string]string{rayv1.AnnotationGRPCRoute: "true"}
-		s := newStage(t, rs)
-		s.change = append(s.change, func(c *Config) { c.APIs = optionalapi.NewFixed(gatewayAPI(rayservice.GRPCKind), c.Live, c.Clock) })
-		s.restart()
+		s := newGRPCStage(t, 50, func(c *Config) { c.APIs = optionalapi.NewFixed(gatewayAPI(rayservice.GRPCKind), c.Live, c.Clock) })
 		s.comesUp()
 		s.edit(image("b"))
 		s.until("waiting", func(rs *rayv1.RayService) bool {
@@ -155,13 +162,9 @@ func (l late) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 func TestRouteDoesNotMoveBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rs := storyService(inSteps(50, 10), grpcPort)
-		rs.Annotations = map[string]string{rayv1.AnnotationGRPCRoute: "true"}
-		s := newStage(t, rs)
-		s.change = append(s.change, func(c *Config) {
+		s := newGRPCStage(t, 10, func(c *Config) {
 			c.APIs = optionalapi.NewFixed(gatewayAPI(), late{c.Live, map[client.ObjectKey]*unstructured.Unstructured{}, map[client.ObjectKey]int{}}, c.Clock)
 		})
-		s.restart()
 		s.comesUp()
 		s.edit(image("b"))
 		before := int32(100)
