@@ -1,7 +1,6 @@
 package dashboardproxy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -12,6 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/tidwall/sjson"
 
 	"github.com/raygate/raygate/pkg/history"
 )
@@ -96,71 +98,35 @@ func detail(found any) any {
 }
 
 func jobOf(body []byte, id string) (any, error) {
-	var jobs []json.RawMessage
-	if err := json.Unmarshal(body, &jobs); err != nil {
-		return nil, err
-	}
-	for _, job := range jobs {
-		var ids struct {
-			Submission string `json:"submission_id"`
-			Driver     string `json:"job_id"`
-		}
-		if json.Unmarshal(job, &ids) == nil && id != "" && (ids.Submission == id || ids.Driver == id) {
-			return job, nil
+	for _, job := range gjson.ParseBytes(body).Array() {
+		if id != "" && (job.Get("submission_id").Str == id || job.Get("job_id").Str == id) {
+			return json.RawMessage(job.Raw), nil
 		}
 	}
 	return nil, errNoSuch
 }
 
-// nodesIn returns the nodes in an answer by their ids.
-func nodesIn(body []byte) map[string]map[string]json.RawMessage {
-	var answer struct {
-		Data struct {
-			Summary []map[string]json.RawMessage `json:"summary"`
-		} `json:"data"`
-	}
-	_ = json.Unmarshal(body, &answer) // an answer of another form has none
-	nodes := map[string]map[string]json.RawMessage{}
-	for _, node := range answer.Data.Summary {
-		var raylet struct {
-			ID string `json:"nodeId"`
-		}
-		if json.Unmarshal(node["raylet"], &raylet) == nil {
-			nodes[raylet.ID] = node
-		}
-	}
-	return nodes
-}
-
-// actorsIn returns the actors in an answer by their ids.
-func actorsIn(body []byte) map[string]json.RawMessage {
-	var answer struct {
-		Data struct {
-			Actors map[string]json.RawMessage `json:"actors"`
-		} `json:"data"`
-	}
-	_ = json.Unmarshal(body, &answer)
-	return answer.Data.Actors
+// actorsIn returns the actors in an answer by their ids. An answer of another form has none.
+func actorsIn(body []byte) (actors map[string]json.RawMessage) {
+	_ = json.Unmarshal([]byte(gjson.GetBytes(body, "data.actors").Raw), &actors)
+	return actors
 }
 
 // nodeOf returns a node with its actors. Its processes are not kept.
 func (s *Session) nodeOf(body []byte, id string) (any, error) {
-	node, ok := nodesIn(body)[id]
-	if !ok {
+	nodes := gjson.GetBytes(body, "data.summary").Array()
+	at := slices.IndexFunc(nodes, func(node gjson.Result) bool { return node.Get("raylet.nodeId").Str == id })
+	if at < 0 {
 		return nil, errNoSuch
 	}
 	actors := actorsIn(s.Answers[actorsPath].Body)
-	maps.DeleteFunc(actors, func(_ string, actor json.RawMessage) bool {
-		var at struct {
-			Address struct {
-				Node string `json:"nodeId"`
-			} `json:"address"`
-		}
-		return json.Unmarshal(actor, &at) != nil || at.Address.Node != id
-	})
-	text, err := json.Marshal(actors)
-	node["actors"], node["workers"] = text, json.RawMessage("[]")
-	return detail(node), err
+	maps.DeleteFunc(actors, func(_ string, actor json.RawMessage) bool { return gjson.GetBytes(actor, "address.nodeId").Str != id })
+	node := map[string]any{}
+	for name, member := range nodes[at].Map() {
+		node[name] = json.RawMessage(member.Raw)
+	}
+	node["actors"], node["workers"] = actors, []any{}
+	return detail(node), nil
 }
 
 func actorOf(body []byte, id string) (any, error) {
@@ -171,50 +137,43 @@ func actorOf(body []byte, id string) (any, error) {
 	return detail(actor), nil
 }
 
+// rowsPath is the path of the rows in a list of Ray's state API.
+const rowsPath = "data.result.result"
+
 // filtered returns a list of Ray's state API with the rows that a query asks for.
 func filtered(body []byte, query url.Values) (any, error) {
-	var answer map[string]json.RawMessage
-	var data, list map[string]json.RawMessage
-	var rows []json.RawMessage
-	err := json.Unmarshal(body, &answer)
-	for _, step := range []struct {
-		in   *map[string]json.RawMessage
-		key  string
-		into any
-	}{{&answer, "data", &data}, {&data, "result", &list}, {&list, "result", &rows}} {
-		if err == nil {
-			err = json.Unmarshal((*step.in)[step.key], step.into)
+	list := gjson.GetBytes(body, rowsPath)
+	if !list.IsArray() {
+		return nil, errors.New("json: " + rowsPath + " is no list")
+	}
+	rows := []json.RawMessage{}
+	for _, row := range list.Array() {
+		if matches(row, query) {
+			rows = append(rows, json.RawMessage(row.Raw))
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	rows = slices.DeleteFunc(rows, func(row json.RawMessage) bool { return !matches(row, query) })
 	count := len(rows)
 	if limit, err := strconv.Atoi(query.Get("limit")); err == nil && limit >= 0 {
 		rows = rows[:min(limit, len(rows))]
 	}
-	if len(query["filter_keys"]) > 0 {
-		list["num_filtered"], _ = json.Marshal(count)
+	body, err := sjson.SetBytes(body, rowsPath, rows)
+	if err == nil && len(query["filter_keys"]) > 0 {
+		body, err = sjson.SetBytes(body, "data.result.num_filtered", count)
 	}
-	list["result"], _ = json.Marshal(rows)
-	data["result"], _ = json.Marshal(list)
-	answer["data"], err = json.Marshal(data)
-	return answer, err
+	return json.RawMessage(body), err
 }
 
 // matches reports whether a row has what the filters of a query compare. A filter that is no comparison of text matches nothing.
-func matches(row json.RawMessage, query url.Values) bool {
+func matches(row gjson.Result, query url.Values) bool {
 	keys, predicates, values := query["filter_keys"], query["filter_predicates"], query["filter_values"]
 	if len(keys) == 0 {
 		return true
 	}
-	var fields map[string]json.RawMessage
-	if len(predicates) != len(keys) || len(values) != len(keys) || json.Unmarshal(row, &fields) != nil {
+	if len(predicates) != len(keys) || len(values) != len(keys) || !row.IsObject() {
 		return false
 	}
 	for i, key := range keys {
-		equal := bytes.EqualFold(bytes.Trim(fields[key], `"`), []byte(values[i]))
+		equal := strings.EqualFold(strings.Trim(row.Get(gjson.Escape(key)).Raw, `"`), values[i])
 		if equal != (predicates[i] == "=") || predicates[i] != "=" && predicates[i] != "!=" {
 			return false
 		}
@@ -225,17 +184,10 @@ func matches(row json.RawMessage, query url.Values) bool {
 // driverLog is the name that Ray gives the log of the driver.
 func (s *Session) driverLog() string { return "job-driver-" + s.JobID + ".log" }
 
-// logs lists the logs of a node, and that of the driver on the node that ran it.
+// logs lists the logs of a node, and that of the driver on the node that ran it. A job without a node has no log.
 func (s *Session) logs(query url.Values) history.Answer {
-	var job struct {
-		Node string `json:"driver_node_id"`
-		Info struct {
-			IP string `json:"node_ip_address"`
-		} `json:"driver_info"`
-	}
-	_ = json.Unmarshal(s.answer(jobsPath+s.JobID, nil).Body, &job) // a job without a node has no log
-	found := map[string][]string{}
-	if s.HasLog && isNode(query, job.Node, job.Info.IP) {
+	job, found := gjson.ParseBytes(s.answer(jobsPath+s.JobID, nil).Body), map[string][]string{}
+	if s.HasLog && isNode(query, job.Get("driver_node_id").Str, job.Get("driver_info.node_ip_address").Str) {
 		found["driver"] = []string{s.driverLog()}
 	}
 	for _, l := range s.NodeLogs {
@@ -271,29 +223,12 @@ func (s *Session) nodeLog(query url.Values) (history.NodeLog, bool) {
 // worker returns the id of the worker of a task or an actor that a query names; empty for none.
 func (s *Session) worker(query url.Values) string {
 	if id := query.Get("actor_id"); id != "" {
-		var actor struct {
-			Address struct {
-				Worker string `json:"workerId"`
-			} `json:"address"`
-		}
-		_ = json.Unmarshal(actorsIn(s.Answers[actorsPath].Body)[id], &actor) // an unknown one has no worker
-		return actor.Address.Worker
+		return gjson.GetBytes(actorsIn(s.Answers[actorsPath].Body)[id], "address.workerId").Str
 	}
-	var tasks struct {
-		Data struct {
-			Result struct {
-				Result []struct {
-					ID      string `json:"task_id"`
-					Attempt int    `json:"attempt_number"`
-					Worker  string `json:"worker_id"`
-				} `json:"result"`
-			} `json:"result"`
-		} `json:"data"`
-	}
-	_ = json.Unmarshal(s.Answers[tasksPath+rowsQuery].Body, &tasks)
-	for _, t := range tasks.Data.Result.Result {
-		if t.ID != "" && t.ID == query.Get("task_id") && strconv.Itoa(t.Attempt) == cmp.Or(query.Get("attempt_number"), "0") {
-			return t.Worker
+	task, attempt := query.Get("task_id"), cmp.Or(query.Get("attempt_number"), "0")
+	for _, t := range gjson.GetBytes(s.Answers[tasksPath+rowsQuery].Body, rowsPath).Array() {
+		if task != "" && t.Get("task_id").Str == task && strconv.FormatInt(t.Get("attempt_number").Int(), 10) == attempt {
+			return t.Get("worker_id").Str
 		}
 	}
 	return ""
