@@ -9,10 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -67,21 +65,15 @@ type account struct {
 	info    user.DefaultInfo
 	request TokenRequest
 	clock   clock.PassiveClock
-	held    atomic.Pointer[accountToken]
-	flight  singleflight.Group
-}
-
-// accountToken is a token of the ServiceAccount. It is renewed from renew on, and used until end.
-type accountToken struct {
-	caller     *Caller
-	renew, end time.Time
+	// callers has the account with its token, under the key "".
+	callers *Verdicts[*Caller]
 }
 
 // NewAccount returns the Identifier of callers who act as a ServiceAccount. A nil request is for the mode impersonate, which needs no token. A nil
 // clock means the real one.
 func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClock) Identifier {
 	c = cmp.Or[clock.PassiveClock](c, clock.RealClock{})
-	a := &account{request: request, clock: c, info: user.DefaultInfo{
+	a := &account{request: request, clock: c, callers: NewVerdicts[*Caller](c), info: user.DefaultInfo{
 		Name: serviceaccount.MakeUsername(namespace, name), Groups: append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated),
 	}}
 	if request == nil {
@@ -93,48 +85,26 @@ func NewAccount(namespace, name string, request TokenRequest, c clock.PassiveClo
 
 // identify uses a token that is near its end while another one is requested.
 func (a *account) identify(*http.Request) Identity {
-	t, now := a.held.Load(), a.clock.Now()
-	switch {
-	case t == nil || !now.Before(t.end):
-		return Identity{Lookup: a.wait}
-	case !now.Before(t.renew):
-		_ = a.ask(context.Background())
+	if caller, _, ok := a.callers.Known(""); ok {
+		return Identity{Caller: caller}
 	}
-	return Identity{Caller: t.caller}
+	if old, ok := a.callers.Old(""); ok {
+		go func() { _, _ = a.wait(context.Background()) }()
+		return Identity{Caller: old}
+	}
+	return Identity{Lookup: a.wait}
 }
 
 // wait requests a token once for all callers that wait for it.
-func (a *account) wait(ctx context.Context) (*Caller, error) {
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case answer := <-a.ask(ctx):
-		if answer.Err != nil {
-			return nil, answer.Err
-		}
-		return answer.Val.(*accountToken).caller, nil
-	}
-}
+func (a *account) wait(ctx context.Context) (*Caller, error) { return a.callers.Get(ctx, "", a.ask) }
 
-// ask requests a token, unless a request is in progress. While the current token is valid, an error delays the next request.
-func (a *account) ask(ctx context.Context) <-chan singleflight.Result {
-	return a.flight.DoChan("", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
-		defer cancel()
-		answer, err := a.request(ctx, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(accountTokenLife))}})
-		now := a.clock.Now()
-		if err != nil {
-			if old := a.held.Load(); old != nil {
-				a.held.Store(&accountToken{old.caller, now.Add(awayPause), old.end})
-			}
-			if ctx.Err() != nil { // the time of the question, and of no caller
-				err = errNoAnswer
-			}
-			return nil, err
-		}
-		left := answer.Status.ExpirationTimestamp.Sub(now)
-		t := &accountToken{NewCaller(a.info, answer.Status.Token), now.Add(max(left-accountTokenSpare, left/2)), now.Add(max(left-accountTokenEnd, left/2))}
-		a.held.Store(t)
-		return t, nil
-	})
+// ask requests a token, which is fresh until the time to replace it.
+func (a *account) ask(ctx context.Context) (Answer[*Caller], error) {
+	answer, err := a.request(ctx, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(accountTokenLife))}})
+	if err != nil {
+		return Answer[*Caller]{}, err
+	}
+	left := answer.Status.ExpirationTimestamp.Sub(a.clock.Now())
+	fresh := max(left-accountTokenSpare, left/2)
+	return Answer[*Caller]{Value: NewCaller(a.info, answer.Status.Token), Fresh: fresh, Stale: max(left-accountTokenEnd, left/2) - fresh}, nil
 }
