@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // lists are the lists of a RayCluster that an object adds to, by name: key is the member that identifies an item, empty for the whole item.
@@ -43,36 +44,50 @@ func below(name string, profile, given any) any {
 }
 
 func belowList(name string, profile, given []any) []any {
-	rule, left := lists[name], newItems(lists[name].key, given)
+	rule := lists[name]
 	merged := make([]any, 0, len(profile)+len(given))
-	for i, item := range profile {
-		var other any
-		found := i == 0 && name == "containers" && hasOwnRayContainer(profile, given)
-		if found {
-			other = left.takeFirst()
-		} else {
-			other, found = left.take(item)
+	if name == "containers" && hasOwnRayContainer(profile, given) {
+		merged = append(merged, below("", profile[0], given[0]))
+		profile, given = profile[1:], given[1:]
+	}
+	left := make(map[string][]int, len(given)) // so that long lists of hostile users are merged in linear time
+	for i, item := range given {
+		if id, ok := idOf(rule.key, item); ok {
+			left[id] = append(left[id], i)
 		}
-		switch {
-		case !found:
-		case rule.deep:
-			item = below("", item, other)
-		default:
-			item = other
+	}
+	taken := make([]bool, len(given))
+	for _, item := range profile {
+		if id, ok := idOf(rule.key, item); ok && len(left[id]) > 0 {
+			i := left[id][0]
+			left[id], taken[i] = left[id][1:], true
+			if rule.deep {
+				item = below("", item, given[i])
+			} else {
+				item = given[i]
+			}
 		}
 		merged = append(merged, item)
 	}
-	return append(merged, left.rest()...)
+	for i, item := range given {
+		if !taken[i] {
+			merged = append(merged, item)
+		}
+	}
+	return merged
 }
 
 // hasOwnRayContainer reports whether the first container of an object, which runs Ray, has a name that the profile does not have: it is the
 // first one of the profile under another name.
 func hasOwnRayContainer(profile, given []any) bool {
-	if len(given) == 0 {
+	if len(profile) == 0 || len(given) == 0 {
 		return false
 	}
-	_, named := newItems("name", profile).take(given[0])
-	return !named
+	name, named := idOf("name", given[0])
+	return !named || !slices.ContainsFunc(profile, func(item any) bool {
+		other, ok := idOf("name", item)
+		return ok && other == name
+	})
 }
 
 // idOf identifies an item in a list; false if the item lacks the key.
