@@ -3,6 +3,7 @@ package authz
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,15 +22,8 @@ const (
 	stale        = 5 * time.Minute
 )
 
-// Access is an action on a resource, for authorization.
-type Access struct {
-	Verb        string
-	Group       string
-	Resource    string
-	Subresource string
-	Namespace   string // empty means all
-	Name        string // empty means all
-}
+// Access is an action on a resource, for authorization. An empty namespace or name means all.
+type Access = authorizationv1.ResourceAttributes
 
 // Authorizer decides whether the context's caller may read. The error is a Kubernetes status error: Forbidden or Unauthorized.
 type Authorizer interface {
@@ -75,11 +69,7 @@ func (r *Reviews) Authorize(ctx context.Context, a Access) error {
 }
 
 func (r *Reviews) ask(ctx context.Context, a Access) (authn.Answer[struct{}], error) {
-	got, err := r.review(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace, Name: a.Name,
-		}},
-	})
+	got, err := r.review(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &a}})
 	switch {
 	case apierrors.IsUnauthorized(err), apierrors.IsForbidden(err): // the token has ended since the caller was identified
 		return authn.Answer[struct{}]{Refusal: err, Fresh: deniedFresh, Stale: stale}, nil
@@ -88,11 +78,11 @@ func (r *Reviews) ask(ctx context.Context, a Access) (authn.Answer[struct{}], er
 	case got.Status.Allowed && !got.Status.Denied:
 		return authn.Answer[struct{}]{Fresh: allowedFresh, Stale: stale}, nil
 	}
-	refusal := apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(a.describe(got.Status.Reason)))
+	refusal := apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(describe(a, got.Status.Reason)))
 	return authn.Answer[struct{}]{Refusal: refusal, Fresh: deniedFresh, Stale: stale}, nil
 }
 
-func (a Access) describe(reason string) string {
+func describe(a Access, reason string) string {
 	what := a.Resource
 	if a.Subresource != "" {
 		what += "/" + a.Subresource
@@ -106,4 +96,24 @@ func (a Access) describe(reason string) string {
 		text += " (" + reason + ")"
 	}
 	return text
+}
+
+// RulesReview returns all permissions of the context's caller in a namespace, by a SelfSubjectRulesReview.
+type RulesReview func(ctx context.Context, namespace string) (*authorizationv1.SubjectRulesReviewStatus, error)
+
+// Allow reports whether rules allow an access.
+func Allow(rules []authorizationv1.ResourceRule, a Access) bool {
+	resource := a.Resource
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	return slices.ContainsFunc(rules, func(r authorizationv1.ResourceRule) bool {
+		return names(r.Verbs, a.Verb) && names(r.APIGroups, a.Group) && (names(r.Resources, resource) || a.Subresource != "" && slices.Contains(r.Resources, "*/"+a.Subresource)) &&
+			(len(r.ResourceNames) == 0 || a.Name != "" && slices.Contains(r.ResourceNames, a.Name))
+	})
+}
+
+// names reports whether a list of a rule has a name, or all names.
+func names(list []string, name string) bool {
+	return slices.Contains(list, "*") || slices.Contains(list, name)
 }

@@ -81,14 +81,13 @@ func (c *Console) allowed(ctx context.Context, namespace string, all []authz.Acc
 			return slices.DeleteFunc(all, func(a authz.Access) bool { return !authz.Allow(rules.ResourceRules, a) }), nil
 		}
 	}
-	granted := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReviews)
 	for i, a := range all {
 		group.Go(func() error {
 			err := c.Authorizer.Authorize(ctx, a)
-			granted[i] = err == nil
 			if apierrors.IsForbidden(err) {
+				all[i] = authz.Access{} // which is left out below
 				return nil
 			}
 			return err
@@ -97,11 +96,5 @@ func (c *Console) allowed(ctx context.Context, namespace string, all []authz.Acc
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var allowed []authz.Access
-	for i, a := range all {
-		if granted[i] {
-			allowed = append(allowed, a)
-		}
-	}
-	return allowed, nil
+	return slices.DeleteFunc(all, func(a authz.Access) bool { return a == authz.Access{} }), nil
 }
