@@ -1,6 +1,7 @@
 package flowcontrol
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -62,12 +63,7 @@ type Controller struct {
 
 // New returns a Controller.
 func New(o Options) *Controller {
-	if o.StallTime == 0 {
-		o.StallTime = 30 * time.Second
-	}
-	if o.BodyTime == 0 {
-		o.BodyTime = 10 * time.Second
-	}
+	o.StallTime, o.BodyTime = cmp.Or(o.StallTime, 30*time.Second), cmp.Or(o.BodyTime, 10*time.Second)
 	e := &Controller{Options: o, room: newRoom(o.Limits), open: newRoom(openLimits), unknown: lru.New(maxRates), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "raygate_apiserver_edge_refused_total", Help: "Calls refused before their body was read.",
 	}, []string{"transport", "code"})}
@@ -92,7 +88,7 @@ func enter(ctx context.Context, r *room, caller string, long bool) (context.Cont
 	if err != nil {
 		return ctx, nil, err
 	}
-	return withVisit(ctx, v), v, nil
+	return context.WithValue(ctx, visitKey{}, v), v, nil
 }
 
 // identify authenticates unknown callers at the API server. Callers with an outdated verdict have a separate limit and use that verdict

@@ -305,7 +305,7 @@ func (b *rawBody) decode(ctx context.Context, into any) error {
 	if err := proto.Unmarshal(data, m); err != nil {
 		return malformed("the request is not a %s", m.ProtoReflect().Descriptor().FullName())
 	}
-	if ignoresUnknown(m.ProtoReflect().Descriptor()) {
+	if m.ProtoReflect().Descriptor().ParentFile().Package() == "proto" { // KubeRay's V1 API, whose server ignores unknown fields
 		return nil
 	}
 	if unknown := unknownFields(m.ProtoReflect(), "", nil); len(unknown) > 0 {

@@ -256,10 +256,6 @@ func (r *room) count(v *Visit, n int64) {
 
 type visitKey struct{}
 
-func withVisit(ctx context.Context, v *Visit) context.Context {
-	return context.WithValue(ctx, visitKey{}, v)
-}
-
 // Hold takes room for n more bytes until the call of ctx ends. It waits up to bytesPatience for room. A context without a call has room for everything.
 func Hold(ctx context.Context, n int64) error {
 	v, ok := ctx.Value(visitKey{}).(*Visit)

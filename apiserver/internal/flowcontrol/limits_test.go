@@ -16,7 +16,7 @@ func TestRoomForAPage(t *testing.T) {
 		}
 		return v
 	}
-	ctx := func(caller string) context.Context { return withVisit(t.Context(), enter(caller)) }
+	ctx := func(caller string) context.Context { return context.WithValue(t.Context(), visitKey{}, enter(caller)) }
 	const most = 2 << 20
 	if got := Room(t.Context(), 2, most); got != most {
 		t.Errorf("without a call: %d", got)

@@ -44,19 +44,12 @@ func MethodOf(fullMethod string) Method {
 	return m
 }
 
-// HTTPRule returns the HTTP method and the path of a google.api.http annotation.
+// HTTPRule returns the HTTP method and the path of a google.api.http annotation: the field of the path has the name of the method.
 func HTTPRule(r *annotations.HttpRule) (method, path string) {
-	switch p := r.GetPattern().(type) {
-	case *annotations.HttpRule_Get:
-		return http.MethodGet, p.Get
-	case *annotations.HttpRule_Put:
-		return http.MethodPut, p.Put
-	case *annotations.HttpRule_Post:
-		return http.MethodPost, p.Post
-	case *annotations.HttpRule_Delete:
-		return http.MethodDelete, p.Delete
-	case *annotations.HttpRule_Patch:
-		return http.MethodPatch, p.Patch
+	m := r.ProtoReflect()
+	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("pattern"))
+	if field == nil || field.Kind() != protoreflect.StringKind {
+		return "", ""
 	}
-	return "", ""
+	return strings.ToUpper(string(field.Name())), m.Get(field).String()
 }

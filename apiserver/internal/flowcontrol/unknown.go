@@ -14,11 +14,6 @@ import (
 // maxUnknown is the maximum number of unknown fields that a warning names.
 const maxUnknown = 20
 
-// ignoresUnknown reports whether a message belongs to KubeRay's V1 API, whose server ignores unknown fields.
-func ignoresUnknown(md protoreflect.MessageDescriptor) bool {
-	return md.ParentFile().Package() == "proto"
-}
-
 // unknownFields names the fields of m, at any depth, that its type does not have.
 func unknownFields(m protoreflect.Message, path string, found []rpcstatus.Violation) []rpcstatus.Violation {
 	if _, ok := m.Interface().(*structpb.Struct); ok {
