@@ -49,12 +49,12 @@ func newClients(config *rest.Config, mode authn.Mode) (*clients, error) {
 		{&c.configMaps, c.config, templates, corev1.SchemeGroupVersion},
 		{&c.ownConfigMaps, c.ownConfig, templates, corev1.SchemeGroupVersion},
 	} {
-		o := store.ClientOptions{}
-		if n.client == &c.ray {
-			o.OnWarning = interceptor.AddWarning
+		onWarning := interceptor.AddWarning
+		if n.client != &c.ray {
+			onWarning = nil
 		}
 		var err error
-		if *n.client, err = store.NewClient(n.config, n.scheme, n.group, o); err != nil {
+		if *n.client, err = store.NewClient(n.config, n.scheme, n.group, onWarning); err != nil {
 			return nil, err
 		}
 	}

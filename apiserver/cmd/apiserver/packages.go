@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"net/url"
 	"time"
 
@@ -77,34 +76,17 @@ func (a *app) openPackages(ctx context.Context) (*packages.Store, error) {
 	}
 	jobs := a.storesOf(service.Jobs.Resource)
 	return packages.New(packages.Options{
-		Bucket: bucket, URL: p.url, Keys: a.opts.pageTokenKeys, Job: jobs.get, Jobs: jobs.each, MaxSize: p.maxSize, NamespaceSize: p.namespaceSize, Keep: p.Keep,
+		Bucket: bucket, URL: p.url, Keys: a.opts.pageTokenKeys, Job: jobs.get, Jobs: jobs.all, MaxSize: p.maxSize, NamespaceSize: p.namespaceSize, Keep: p.Keep,
 	}), nil
 }
 
-// each returns the objects of a namespace. It ends with the first error.
-func (s stores) each(ctx context.Context, namespace string) iter.Seq2[*store.Item, error] {
-	return func(yield func(*store.Item, error) bool) {
-		one, err := s.one(namespace)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for o := (store.ListOptions{Selection: store.Selection{Namespace: namespace}, PageSize: store.MaxPageSize}); ; {
-			page, err := one.List(ctx, o)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, item := range page.Items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			if o.PageToken = page.NextPageToken; o.PageToken == "" {
-				return
-			}
-		}
+// all returns the objects of a namespace.
+func (s stores) all(ctx context.Context, namespace string) ([]*store.Item, error) {
+	one, err := s.one(namespace)
+	if err != nil {
+		return nil, err
 	}
+	return one.All(ctx, store.Selection{Namespace: namespace})
 }
 
 // sweepInterval is the interval at which expired packages are deleted.

@@ -108,11 +108,11 @@ func newWorld(t *testing.T, direct bool) *world {
 	}))
 	t.Cleanup(kube.Close)
 	config := authn.CallerConfig(&rest.Config{Host: kube.URL, QPS: -1}, authn.Passthrough)
-	core, err := store.NewClient(config, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	core, err := store.NewClient(config, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pods, err := store.NewClient(&rest.Config{Host: kube.URL, QPS: -1, BearerToken: "gateway"}, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	pods, err := store.NewClient(&rest.Config{Host: kube.URL, QPS: -1, BearerToken: "gateway"}, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

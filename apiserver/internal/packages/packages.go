@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"iter"
 	"net/url"
 	"regexp"
 	"strings"
@@ -34,7 +33,7 @@ type Options struct {
 	Keys [][]byte
 	// Job reads a RayJob, and Jobs those of a namespace.
 	Job  func(ctx context.Context, key types.NamespacedName) (*store.Item, error)
-	Jobs func(ctx context.Context, namespace string) iter.Seq2[*store.Item, error]
+	Jobs func(ctx context.Context, namespace string) ([]*store.Item, error)
 	// MaxSize is the largest package, and NamespaceSize the most of all packages of a namespace, in bytes.
 	MaxSize, NamespaceSize int64
 	// Keep is how long a package is kept that no RayJob uses.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/url"
 	"strings"
 	"testing"
@@ -53,14 +52,13 @@ func (w *world) job(_ context.Context, key types.NamespacedName) (*store.Item, e
 	return nil, errors.New("not found")
 }
 
-func (w *world) all(_ context.Context, namespace string) iter.Seq2[*store.Item, error] {
-	return func(yield func(*store.Item, error) bool) {
-		for key, job := range w.jobs {
-			if item, err := itemOf(job); key.Namespace == namespace && !yield(item, err) {
-				return
-			}
+func (w *world) all(_ context.Context, namespace string) (all []*store.Item, err error) {
+	for key, job := range w.jobs {
+		if item, e := itemOf(job); key.Namespace == namespace {
+			all, err = append(all, item), errors.Join(err, e)
 		}
 	}
+	return all, err
 }
 
 func itemOf(job *rayv1.RayJob) (*store.Item, error) {

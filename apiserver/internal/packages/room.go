@@ -120,11 +120,12 @@ func (s *Store) list(ctx context.Context, namespace string) (found []*blob.ListO
 
 // inUse returns the keys of the packages whose URLs are in the runtime environments of RayJobs that have not ended.
 func (s *Store) inUse(ctx context.Context, namespace string) (map[string]bool, error) {
+	jobs, err := s.Jobs(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
 	keys := map[string]bool{}
-	for item, err := range s.Jobs(ctx, namespace) {
-		if err != nil {
-			return nil, err
-		}
+	for _, item := range jobs {
 		for i, rest := range strings.Split(runtimeEnv(item), Prefix) {
 			text, _, _ := strings.Cut(rest, ".zip")
 			var of sealed

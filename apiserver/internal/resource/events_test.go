@@ -65,7 +65,7 @@ func eventsOf(t *testing.T, pods int) (found int, warnings []string) {
 		_ = json.NewEncoder(w).Encode(list)
 	}))
 	t.Cleanup(kube.Close)
-	core, err := store.NewClient(&rest.Config{Host: kube.URL, QPS: -1}, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	core, err := store.NewClient(&rest.Config{Host: kube.URL, QPS: -1}, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestPodsInPages(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"continue":%q},"items":[%s]}`, next, strings.Join(pods, ","))
 	}))
 	defer server.Close()
-	core, err := store.NewClient(&rest.Config{Host: server.URL}, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	core, err := store.NewClient(&rest.Config{Host: server.URL}, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,21 +93,16 @@ func (r *Resource) encodeFrame(_ context.Context, message proto.Message, e store
 	} else {
 		data, err = whole()
 	}
-	return &encoding.Event{Type: eventTypes[e.Type], ResumeToken: e.Token, JSON: data}, err
+	return &encoding.Event{Type: string(e.Type), ResumeToken: e.Token, JSON: data}, err
 }
 
 // eventOf returns the message of an event, without its object.
 func eventOf(message proto.Message, e store.Event) proto.Message {
 	m := message.ProtoReflect().New().Interface()
-	set(m, "type", eventTypes[e.Type])
+	set(m, "type", string(e.Type))
 	set(m, "resume_token", e.Token)
 	set(m, "stale_seconds", int64((e.Age+time.Second-1)/time.Second))
 	return m
-}
-
-var eventTypes = map[store.EventType]string{
-	store.Added: "ADDED", store.Modified: "MODIFIED", store.Deleted: "DELETED",
-	store.Synced: "SYNCED", store.Heartbeat: "HEARTBEAT", store.Reset: "RESET",
 }
 
 // refusal returns err if it is a verdict on the caller or on the gateway's own credentials. Otherwise the API server is unreachable, and

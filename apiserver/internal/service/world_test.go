@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +85,7 @@ func newWorld(t *testing.T) *world {
 	kube := httptest.NewServer(http.HandlerFunc(w.kubernetes))
 	t.Cleanup(kube.Close)
 	config := authn.CallerConfig(&kuberest.Config{Host: kube.URL, QPS: -1}, authn.None)
-	core, err := store.NewClient(config, clientscheme.Scheme, corev1.SchemeGroupVersion, store.ClientOptions{})
+	core, err := store.NewClient(config, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +109,7 @@ func newWorld(t *testing.T) *world {
 	tokens := store.NewTokens(nil, nil)
 	kept := packages.New(packages.Options{
 		Bucket: history.NewBucket(memblob.OpenBucket(nil), 0), URL: &url.URL{Scheme: "https", Host: "gateway.example:8888"}, MaxSize: 1 << 20, NamespaceSize: 1 << 20, Keep: time.Hour,
-		Jobs: func(context.Context, string) iter.Seq2[*store.Item, error] {
-			return func(func(*store.Item, error) bool) {}
-		},
+		Jobs: func(context.Context, string) ([]*store.Item, error) { return nil, nil },
 	})
 	var resources service.Resources
 	for _, s := range []grpc.ServiceRegistrar{channel, entry.Registrar(server, chain.Unary, chain.Stream)} {

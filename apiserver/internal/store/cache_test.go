@@ -193,7 +193,7 @@ func collect(t *testing.T, s *Store, o WatchOptions, n int, during func(sofar in
 	var got []string
 	var token string
 	err := s.Watch(ctx, o, func(e Event) error {
-		line := map[EventType]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED", Synced: "SYNCED", Heartbeat: "HEARTBEAT", Reset: "RESET"}[e.Type]
+		line := string(e.Type)
 		if e.Item != nil {
 			line += " " + e.Item.key.Name
 		}
@@ -393,13 +393,13 @@ func TestRelistBecomesChanges(t *testing.T) {
 		if e.Type == Synced {
 			return s.cache.Replace([]any{configMap("a", "3", 150), configMap("a", "4", 140)}, "200")
 		}
-		got = append(got, fmt.Sprintf("%d %s", e.Type, e.Item.key.Name))
+		got = append(got, fmt.Sprintf("%s %s", e.Type, e.Item.key.Name))
 		if tokens = append(tokens, e.Token); len(tokens) == 4 {
 			cancel()
 		}
 		return nil
 	})
-	want := []string{fmt.Sprintf("%d 4", Added), fmt.Sprintf("%d 3", Modified), fmt.Sprintf("%d 1", Deleted), fmt.Sprintf("%d 2", Deleted)}
+	want := []string{fmt.Sprintf("%s 4", Added), fmt.Sprintf("%s 3", Modified), fmt.Sprintf("%s 1", Deleted), fmt.Sprintf("%s 2", Deleted)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("events (-want +got):\n%s", diff)
 	}

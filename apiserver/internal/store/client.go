@@ -15,15 +15,9 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 )
 
-// ClientOptions of NewClient.
-type ClientOptions struct {
-	// OnWarning is called with every warning of the API server. Nil ignores them.
-	OnWarning func(ctx context.Context, text string)
-}
-
 // NewClient returns a client of one API group. All callers share it and its HTTP/2 connections: the configuration (of package authn) adds the caller's
-// credentials to each request.
-func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, o ClientOptions) (*rest.RESTClient, error) {
+// credentials to each request. onWarning is called with every warning of the API server; nil ignores them.
+func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersion, onWarning func(ctx context.Context, text string)) (*rest.RESTClient, error) {
 	c := rest.CopyConfig(config)
 	c.GroupVersion = &gv
 	c.APIPath = "/apis"
@@ -33,7 +27,7 @@ func NewClient(config *rest.Config, scheme *runtime.Scheme, gv schema.GroupVersi
 	c.ContentType = runtime.ContentTypeJSON // custom resources have no other form
 	c.AcceptContentTypes = runtime.ContentTypeJSON
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	c.WarningHandlerWithContext = warningHandler(o.OnWarning)
+	c.WarningHandlerWithContext = warningHandler(onWarning)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	client, err := rest.RESTClientFor(c)
 	if err != nil {

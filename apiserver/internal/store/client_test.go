@@ -32,7 +32,7 @@ func TestEndlessAnswerOfAProxy(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		core, err := NewClient(&rest.Config{Host: server.URL}, clientscheme.Scheme, corev1.SchemeGroupVersion, ClientOptions{})
+		core, err := NewClient(&rest.Config{Host: server.URL}, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestAnswersCount(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"kind":"Secret","apiVersion":"v1","metadata":{"annotations":{"a":%q}}}`, strings.Repeat("x", 3<<20))
 	}))
 	defer server.Close()
-	core, err := NewClient(&rest.Config{Host: server.URL}, clientscheme.Scheme, corev1.SchemeGroupVersion, ClientOptions{})
+	core, err := NewClient(&rest.Config{Host: server.URL}, clientscheme.Scheme, corev1.SchemeGroupVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestOnAPIServer(t *testing.T) {
 	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, CRDs: controlplane.NoCRDs})
 	start := func(t *testing.T) *Store {
 		t.Helper()
-		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, ClientOptions{})
+		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, nil)
 		must(t, err)
 		s := New(configMaps, Options{Reader: client, Writer: client})
 		ctx, cancel := context.WithCancel(context.Background())
@@ -198,7 +198,7 @@ func TestOnAPIServer(t *testing.T) {
 		created, err := other.Create(t.Context(), fresh("seen"), CreateOptions{})
 		must(t, err)
 		// A write of another kind moves the version of the API server on; the watch says nothing of it.
-		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, ClientOptions{})
+		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, nil)
 		must(t, err)
 		secrets := New(Kind{GroupVersionKind: corev1.SchemeGroupVersion.WithKind("Secret"), Resource: "secrets"}, Options{Reader: client, Writer: client})
 		secret := fresh("elsewhere")
@@ -252,7 +252,7 @@ func TestOnAPIServer(t *testing.T) {
 
 	t.Run("a kind that is not installed", func(t *testing.T) {
 		gvk := schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayCluster"}
-		client, err := NewClient(env.Config, NewScheme(gvk), gvk.GroupVersion(), ClientOptions{})
+		client, err := NewClient(env.Config, NewScheme(gvk), gvk.GroupVersion(), nil)
 		must(t, err)
 		none := New(Kind{GroupVersionKind: gvk, Resource: "rayclusters"}, Options{Reader: client, Writer: client})
 		ctx, cancel := context.WithCancel(context.Background())

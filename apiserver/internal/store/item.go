@@ -37,10 +37,7 @@ type Item struct {
 // ParseItem reads the JSON of an object.
 func ParseItem(data []byte) (*Item, error) {
 	i := &Item{}
-	if err := i.UnmarshalJSON(data); err != nil {
-		return nil, err
-	}
-	return i, nil
+	return i, i.UnmarshalJSON(data)
 }
 
 // omitted are the members of objects that are not kept.
@@ -97,12 +94,8 @@ func (i *Item) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind
 // Key returns namespace and name.
 func (i *Item) Key() types.NamespacedName { return i.key }
 
-// DeepCopyObject implements runtime.Object. The JSON is shared: it never changes.
-func (i *Item) DeepCopyObject() runtime.Object {
-	out := &Item{TypeMeta: i.TypeMeta, raw: i.raw, key: i.key, rv: i.rv}
-	i.DeepCopyInto(&out.ObjectMeta)
-	return out
-}
+// DeepCopyObject implements runtime.Object. An Item does not change, so that it is its own copy.
+func (i *Item) DeepCopyObject() runtime.Object { return i }
 
 // itemList is the decoded answer to a list request.
 type itemList struct {
@@ -112,15 +105,7 @@ type itemList struct {
 }
 
 // DeepCopyObject implements runtime.Object.
-func (l *itemList) DeepCopyObject() runtime.Object {
-	out := &itemList{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy(), Items: make([]Item, len(l.Items))}
-	for n := range l.Items {
-		one := &l.Items[n]
-		out.Items[n] = Item{TypeMeta: one.TypeMeta, raw: one.raw, key: one.key, rv: one.rv}
-		one.DeepCopyInto(&out.Items[n].ObjectMeta)
-	}
-	return out
-}
+func (l *itemList) DeepCopyObject() runtime.Object { return l }
 
 // NewScheme returns a scheme in which the kinds decode into Items.
 func NewScheme(kinds ...schema.GroupVersionKind) *runtime.Scheme {

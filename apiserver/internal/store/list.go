@@ -72,7 +72,7 @@ type Page struct {
 
 // List returns one page of objects in a stable order.
 func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
-	query := strings.Join([]string{s.kind.Resource, o.Namespace, selectorText(o.Selector), o.FilterText, o.OrderBy.String(), o.View}, "\x00")
+	query := strings.Join([]string{s.kind.Resource, o.Namespace, cmp.Or(o.Selector, labels.Everything()).String(), o.FilterText, o.OrderBy.String(), o.View}, "\x00")
 	var after pageCursor
 	if o.PageToken != "" {
 		if err := s.opts.Tokens.Open(o.PageToken, query, &after); err != nil {
@@ -109,6 +109,15 @@ func (s *Store) List(ctx context.Context, o ListOptions) (*Page, error) {
 	return page, nil
 }
 
+// All returns all objects of a selection, sorted by namespace and name.
+func (s *Store) All(ctx context.Context, o Selection) ([]*Item, error) {
+	items, _, err := s.snapshot(ctx, o.Namespace, o.ReadOptions)
+	if err != nil {
+		return nil, err
+	}
+	return o.of(ctx, items)
+}
+
 // fits returns how many of the items of a page have room on it.
 func (o *ListOptions) fits(places []place) int {
 	if o.Size == nil {
@@ -139,13 +148,6 @@ func (s *Store) places(items []*Item, o Order) []place {
 		slices.SortFunc(all, func(a, b place) int { return o.compare(a.pageCursor, b.pageCursor) })
 	}
 	return all
-}
-
-func selectorText(sel labels.Selector) string {
-	if sel == nil {
-		return ""
-	}
-	return sel.String()
 }
 
 // Order is a parsed order_by. Namespace and name always decide last, so that every order is total.

@@ -80,9 +80,7 @@ type Store struct {
 // New returns a Store that answers reads once Run has filled its cache.
 func New(kind Kind, opts Options) *Store {
 	opts.setDefaults()
-	if kind.MaxNameLength == 0 {
-		kind.MaxNameLength = 63
-	}
+	kind.MaxNameLength = cmp.Or(kind.MaxNameLength, 63)
 	s := &Store{kind: kind, opts: opts, pending: newPendingWrites(opts.LogBytes)}
 	s.cache = newWatchCache(&s.kind, s.opts, s.pending.reset)
 	return s

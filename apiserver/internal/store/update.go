@@ -85,10 +85,7 @@ type PatchOptions struct {
 
 // Patch sends a patch with the caller's credentials. It should carry the resourceVersion of the object that it was made for.
 func (s *Store) Patch(ctx context.Context, key types.NamespacedName, patch map[string]any, o PatchOptions) (*Item, error) {
-	options := &metav1.PatchOptions{DryRun: o.dryRun(), FieldManager: o.Manager, FieldValidation: o.fieldValidation()}
-	if o.Manager == "" {
-		options.FieldManager = FieldManager
-	}
+	options := &metav1.PatchOptions{DryRun: o.dryRun(), FieldManager: cmp.Or(o.Manager, FieldManager), FieldValidation: o.fieldValidation()}
 	if o.Type == types.ApplyPatchType {
 		options.Force = &o.Force
 	}
@@ -139,10 +136,7 @@ type DeleteOptions struct {
 // Delete deletes an object with the caller's credentials. It returns the UID of the object, whose deletion has begun; finalizers or
 // foreground propagation may delay its end.
 func (s *Store) Delete(ctx context.Context, key types.NamespacedName, o DeleteOptions) (types.UID, error) {
-	if o.Propagation == "" {
-		o.Propagation = metav1.DeletePropagationBackground
-	}
-	opts := &metav1.DeleteOptions{PropagationPolicy: &o.Propagation, DryRun: o.dryRun()}
+	opts := &metav1.DeleteOptions{PropagationPolicy: new(cmp.Or(o.Propagation, metav1.DeletePropagationBackground)), DryRun: o.dryRun()}
 	opts.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 	opts.Preconditions = &metav1.Preconditions{}
 	if o.UID != "" {

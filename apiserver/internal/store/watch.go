@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -8,22 +9,22 @@ import (
 )
 
 // EventType is the type of a watch event.
-type EventType int
+type EventType string
 
 // The types of watch events.
 const (
 	// Added: the object is new, or has begun to match.
-	Added EventType = iota + 1
+	Added EventType = "ADDED"
 	// Modified: the object has changed.
-	Modified
+	Modified EventType = "MODIFIED"
 	// Deleted: the object is gone, or no longer matches; Item is its last version seen.
-	Deleted
+	Deleted EventType = "DELETED"
 	// Synced: all objects that were there at the start have been sent. No item.
-	Synced
+	Synced EventType = "SYNCED"
 	// Heartbeat: nothing has happened for a while. No item.
-	Heartbeat
+	Heartbeat EventType = "HEARTBEAT"
 	// Reset: the resume token was too old; forget everything, the watch starts over. No item.
-	Reset
+	Reset EventType = "RESET"
 )
 
 // Event is one message of a watch.
@@ -208,10 +209,7 @@ func batchOf(log []change) int {
 
 func (w *watcher) sendChange(ch change) error {
 	w.resume = max(w.resume, ch.resume)
-	item := ch.next
-	if item == nil {
-		item = ch.prev
-	}
+	item := cmp.Or(ch.next, ch.prev)
 	if w.o.Namespace != "" && item.key.Namespace != w.o.Namespace {
 		return nil
 	}
