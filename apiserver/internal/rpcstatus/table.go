@@ -98,18 +98,13 @@ func (t *Table) problem(err error) *problem {
 		return p
 	}
 	if st, ok := status.FromError(err); ok && st.Code() != codes.Unknown && st.Code() != codes.Internal {
-		return &problem{Error: Error{Code: st.Code(), Reason: reasonOf(st), Message: st.Message()}}
+		return &problem{Error: Error{Code: st.Code(), Reason: cmp.Or(Detail[*errdetails.ErrorInfo](st).GetReason(), code.Code(st.Code()).String()), Message: st.Message()}}
 	}
 	return nil
 }
 
 // isOwn reports whether a status was made by a Table.
 func isOwn(st *status.Status) bool { return Detail[*errdetails.ErrorInfo](st).GetDomain() == Domain }
-
-// reasonOf returns the reason of a status made by gRPC itself.
-func reasonOf(st *status.Status) string {
-	return cmp.Or(Detail[*errdetails.ErrorInfo](st).GetReason(), code.Code(st.Code()).String())
-}
 
 // Detail returns the first detail of a type, or nil.
 func Detail[T any](st *status.Status) (found T) {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -103,7 +101,7 @@ func (s *historyServer) recordOfLast(ctx context.Context, kind *resource.Resourc
 // whole is forDiagnosis for a record that needs its object.
 func (s *historyServer) whole(ctx context.Context, kind *resource.Resource, r *history.Record) (*resource.Record, error) {
 	if r.Object == nil {
-		return nil, &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf("the record of %s %s lacks the object: %s", r.Kind, r.Name, strings.Join(r.Lost, "; "))}
+		return nil, rpcstatus.NotFound("the record of %s %s lacks the object: %s", r.Kind, r.Name, strings.Join(r.Lost, "; "))
 	}
 	return s.forDiagnosis(ctx, kind, r)
 }

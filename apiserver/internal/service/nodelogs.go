@@ -3,14 +3,12 @@ package service
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -75,7 +73,7 @@ func (s *submissionServer) openNodeLog(ctx context.Context, c dashboard.Client, 
 	if all := slices.Concat(slices.Collect(maps.Values(files))...); !slices.Contains(all, file) {
 		// Short names first, as an error has a limit: those of single workers and parts of the dashboard are long.
 		slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-		return nil, notFound("the node has no log %s; it has %s", rpcstatus.Quoted(file), named(all))
+		return nil, rpcstatus.NotFound("the node has no log %s; it has %s", rpcstatus.Quoted(file), named(all))
 	}
 	if req.TailLines != nil {
 		lines = int(req.GetTailLines())
@@ -106,7 +104,7 @@ func (s *submissionServer) findNode(ctx context.Context, c dashboard.Client, req
 	for _, n := range nodes {
 		addresses = append(addresses, n.IP)
 	}
-	return "", notFound("RayCluster %s has no node %s that runs; it has the addresses %s", req.GetCluster(), rpcstatus.Quoted(cmp.Or(req.GetNode(), "head")), named(addresses))
+	return "", rpcstatus.NotFound("RayCluster %s has no node %s that runs; it has the addresses %s", req.GetCluster(), rpcstatus.Quoted(cmp.Or(req.GetNode(), "head")), named(addresses))
 }
 
 // addressOf returns the address of the Pod that a request names; empty if the cluster has none of this name.
@@ -120,10 +118,6 @@ func (s *submissionServer) addressOf(ctx context.Context, req *raygatev2.GetNode
 		return "", nil
 	}
 	return pod.Status.PodIP, err
-}
-
-func notFound(format string, args ...any) error {
-	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf(format, args...)}
 }
 
 // named joins the first names.

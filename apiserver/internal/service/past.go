@@ -94,12 +94,11 @@ func missing(k history.Key, keys []history.Key, present int) error {
 	}
 	slices.Sort(attempts)
 	attempts = slices.Compact(attempts)
-	message := "the history has no record of " + what
-	if len(attempts) > 0 {
-		last := attempts[max(0, len(attempts)-maxListed):]
-		message = fmt.Sprintf("%s has no attempt %d: it has %s", what, k.Attempt, strings.ReplaceAll(strings.Trim(fmt.Sprint(last), "[]"), " ", ", "))
+	if len(attempts) == 0 {
+		return rpcstatus.NotFound("the history has no record of %s", what)
 	}
-	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: message}
+	last := attempts[max(0, len(attempts)-maxListed):]
+	return rpcstatus.NotFound("%s has no attempt %d: it has %s", what, k.Attempt, strings.ReplaceAll(strings.Trim(fmt.Sprint(last), "[]"), " ", ", "))
 }
 
 // isMissing reports whether an error of find means that there is no such record.
@@ -229,8 +228,7 @@ func nodeLogOf(r *history.Record, node, file string) (l history.NodeLog, err err
 	case nodes != nil:
 		what, there = fmt.Sprintf("logs of node %s", rpcstatus.Quoted(cmp.Or(node, "head"))), "it has those of "+strings.Join(slices.Compact(nodes), ", ")
 	}
-	message := fmt.Sprintf("the history of attempt %d of RayJob %s has no %s: %s", r.Attempt, r.Name, what, strings.Join(append([]string{there}, r.Lost...), "; "))
-	return l, &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: message}
+	return l, rpcstatus.NotFound("the history of attempt %d of RayJob %s has no %s: %s", r.Attempt, r.Name, what, strings.Join(append([]string{there}, r.Lost...), "; "))
 }
 
 // headServiceOf is the name of the head Service that the cluster had; empty if it is unknown, which means any name.
