@@ -8,7 +8,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/raygate/raygate/apiserver/internal/resource"
 	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/devices/shipped"
 )
@@ -43,14 +42,6 @@ func (d *deviceRegistry) open(source string) error {
 		d.live = d.file.Live
 	}
 	return nil
-}
-
-// registry is nil if there is none.
-func (d *deviceRegistry) registry() resource.Registry {
-	if d.live == nil {
-		return nil
-	}
-	return d.live
 }
 
 // follow reads a file again until the context ends.

@@ -18,7 +18,7 @@ func TestDeviceRegistry(t *testing.T) {
 		if err := o.Complete(fs); err != nil && strings.Contains(err.Error(), "device") {
 			t.Fatal(err)
 		}
-		r := o.devices.registry()
+		r := o.devices.live
 		if (r == nil) != (want == 0) {
 			t.Errorf("%q: registry %v", source, r)
 		}

@@ -151,7 +151,7 @@ func (a *app) addServices() (err error) {
 	for i, kind := range kinds {
 		a.resources[i] = resource.New(kind, resource.Options{
 			In: storeIn[resource.Store](a.stores[i]), Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
-			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.registry(), Profiles: profiles,
+			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.live, Profiles: profiles,
 		})
 	}
 	r := service.Resources{Kinds: a.resources, Profiles: profiles}

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -106,24 +105,6 @@ func TestCacheKeepsNoObjects(t *testing.T) {
 		}
 	}
 	t.Error("the object is kept")
-}
-
-// An object as a field that was not parsed is an ordinary message to the client.
-func TestAppendField(t *testing.T) {
-	inner, err := proto.Marshal(structpb.NewStringValue("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &structpb.ListValue{}
-	m.ProtoReflect().SetUnknown(AppendField(AppendField(nil, 1, inner), 1, inner))
-	wire, err := proto.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := &structpb.ListValue{}
-	if err := proto.Unmarshal(wire, got); err != nil || len(got.Values) != 2 || got.Values[1].GetStringValue() != "a" {
-		t.Errorf("the client reads %v, %v", got, err)
-	}
 }
 
 func TestJSON(t *testing.T) {

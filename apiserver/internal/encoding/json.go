@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -60,9 +59,4 @@ func JSONWith(m proto.Message, field protoreflect.FieldDescriptor, objects ...[]
 		data = append(data, object...)
 	}
 	return append(data, end...), nil
-}
-
-// AppendField appends an encoded message as a field of another.
-func AppendField(dst []byte, field protoreflect.FieldNumber, message []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), message)
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/protobuf/proto"
@@ -27,10 +28,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 	if err := r.addProfile(ctx, in); err != nil {
 		return err
 	}
-	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: req.GetFieldManager(), Force: req.GetForce()}
-	if o.Manager == "" {
-		o.Manager = clientName(ctx)
-	}
+	o := store.PatchOptions{Type: types.ApplyPatchType, Manager: cmp.Or(req.GetFieldManager(), clientName(ctx)), Force: req.GetForce()}
 	if err := checkManager(o.Manager); err != nil {
 		return err
 	}
@@ -61,7 +59,7 @@ func (r *Resource) Apply(ctx context.Context, req ApplyRequest, resp proto.Messa
 	if err != nil {
 		return err
 	}
-	return r.answer(ctx, resp, true, item)
+	return r.Answer(ctx, resp, true, item)
 }
 
 // decideApplied checks the result of a dry run against the rules: a new object, or a new version of the stored one.

@@ -41,7 +41,7 @@ func (r *Resource) modify(ctx context.Context, in *input, resp proto.Message, do
 	if err != nil {
 		return err
 	}
-	return r.answer(ctx, resp, true, item)
+	return r.Answer(ctx, resp, true, item)
 }
 
 // change reads an object, changes it by do, checks the change against the rules, and writes the difference for the version that it has
@@ -193,7 +193,7 @@ func (r *Resource) Replace(ctx context.Context, req ReplaceRequest, resp proto.M
 	if err != nil {
 		return err
 	}
-	return r.answer(ctx, resp, true, item)
+	return r.Answer(ctx, resp, true, item)
 }
 
 // replace turns the stored object into that of the request.

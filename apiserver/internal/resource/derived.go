@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/raygate/raygate/apiserver/internal/store"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -28,11 +26,6 @@ func (r *Resource) Permit(ctx context.Context, verb, namespace, name string) err
 	}
 	_, err = r.storeFor(ctx, namespace, name, verb)
 	return err
-}
-
-// Answer fills in resp with an object.
-func (r *Resource) Answer(ctx context.Context, resp proto.Message, item *store.Item) error {
-	return r.answer(ctx, resp, true, item)
 }
 
 // Make creates an object that the gateway composed for the caller, and returns it as stored.

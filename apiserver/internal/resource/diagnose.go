@@ -62,7 +62,7 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 	if err != nil {
 		return err
 	}
-	ready, findings, err := r.Diagnosis(ctx, about, req)
+	ready, findings, err := about.diagnosis(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -77,35 +77,31 @@ func (r *Resource) Diagnose(ctx context.Context, req target, resp proto.Message)
 	return nil
 }
 
-// DiagnoseCluster returns whether a RayCluster is ready, and the reasons why not, the most important first.
-func DiagnoseCluster(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	e, err := r.evidenceOf(ctx, req)
-	if err != nil {
-		return false, nil, err
-	}
-	e.cluster = e.object.(*rayv1.RayCluster)
-	if err := e.gather(ctx); err != nil {
-		return false, nil, err
-	}
-	ready = e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item)
-	e.check()
-	e.checkAdmitted(ready)
-	return ready, e.findings, nil
-}
-
-// evidenceOf returns the evidence of an object itself.
-func (r *Resource) evidenceOf(ctx context.Context, req target) (*evidence, error) {
+// diagnosis returns whether an object is ready, and the reasons why not, the most important first.
+func (r *Resource) diagnosis(ctx context.Context, req target) (ready bool, findings []*raygatev2.Finding, err error) {
 	item, err := r.find(ctx, req, "get")
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	object, err := r.typedOf(item.JSON())
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	e := &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
 	e.readWorkload(ctx)
-	return e, nil
+	ready, err = r.Diagnosis(ctx, e)
+	e.checkAdmitted(ready)
+	return ready, e.findings, err
+}
+
+// DiagnoseCluster is the Diagnosis of a RayCluster.
+func DiagnoseCluster(ctx context.Context, e *evidence) (ready bool, err error) {
+	e.cluster = e.object.(*rayv1.RayCluster)
+	if err := e.gather(ctx); err != nil {
+		return false, err
+	}
+	e.check()
+	return e.cluster.Status.State == rayv1.ClusterStateReady && Observed(e.item), nil
 }
 
 // gather reads Pods and events, and prepares reading logs and calling the dashboard.
@@ -275,7 +271,7 @@ func (e *evidence) checkEvents() {
 	for i := range e.events {
 		ev := &e.events[i]
 		kind, name := ev.InvolvedObject.Kind, ev.InvolvedObject.Name
-		if kind == "Pod" && e.podIsReady(name) {
+		if kind == "Pod" && slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return p.Name == name && isReady(&p) }) {
 			continue // the problem has passed
 		}
 		object := e.about(kind, name)
@@ -293,10 +289,6 @@ func (e *evidence) checkEvents() {
 			}
 		}
 	}
-}
-
-func (e *evidence) podIsReady(name string) bool {
-	return slices.ContainsFunc(e.pods, func(p corev1.Pod) bool { return p.Name == name && isReady(&p) })
 }
 
 func isReady(p *corev1.Pod) bool {

@@ -26,19 +26,13 @@ type jobEvidence struct {
 	job *rayv1.RayJob
 }
 
-// DiagnoseJob returns whether a RayJob runs or has succeeded, and why not: the most decisive finding first. It includes the cluster that the
-// job waits for or runs on.
-func DiagnoseJob(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	self, err := r.evidenceOf(ctx, req)
-	if err != nil {
-		return false, nil, err
-	}
+// DiagnoseJob is the Diagnosis of a RayJob, which is ready if it runs or has succeeded. It includes the cluster that the job waits for or runs
+// on.
+func DiagnoseJob(ctx context.Context, self *evidence) (ready bool, err error) {
 	job := self.object.(*rayv1.RayJob)
-	if job.Spec.RayClusterSpec != nil {
-		self.cluster.Spec = *job.Spec.RayClusterSpec
-	}
+	self.cluster.Spec = ptr.Deref(job.Spec.RayClusterSpec, rayv1.RayClusterSpec{})
 	if err := self.gather(ctx); err != nil {
-		return false, nil, err
+		return false, err
 	}
 	e, state := &jobEvidence{self, job}, job.Status.JobDeploymentStatus
 	e.checkIntent("job", "the job does not run")
@@ -51,14 +45,12 @@ func DiagnoseJob(ctx context.Context, r *Resource, req target) (ready bool, find
 	e.checkEvents()
 	if name := job.Status.RayClusterName; name != "" && !state.IsTerminal() && !e.failed() {
 		if err := e.checkCluster(ctx, name); err != nil {
-			return false, nil, err
+			return false, err
 		}
 	}
 	e.checkProgress()
 	e.checkAttempts()
-	ready = state == rayv1.JobDeploymentStatusComplete || state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew
-	e.checkAdmitted(ready)
-	return ready, e.findings, nil
+	return state == rayv1.JobDeploymentStatusComplete || state == rayv1.JobDeploymentStatusRunning && job.Status.JobStatus != rayv1.JobStatusNew, nil
 }
 
 func (e *jobEvidence) checkRules() {
@@ -151,7 +143,7 @@ func submits(p *corev1.Pod, container string) bool {
 
 // checkCluster adds the problems of a cluster of the object.
 func (e *evidence) checkCluster(ctx context.Context, name string) error {
-	_, found, err := DiagnoseCluster(ctx, e.Dependents, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
+	_, found, err := e.Dependents.diagnosis(ctx, &raygatev2.GetClusterRequest{Namespace: e.item.Namespace, Name: name})
 	switch {
 	case apierrors.IsNotFound(err):
 		e.about(clusterKind, name).add(severityWarning, "ClusterMissing", "see the events of the object", "there is no RayCluster %s", name)
@@ -171,14 +163,10 @@ func (e *evidence) checkCluster(ctx context.Context, name string) error {
 // late is how long after its scheduled time a run may be created.
 const late = 2 * time.Minute
 
-// DiagnoseCronJob returns whether a RayCronJob will create RayJobs, and why not.
-func DiagnoseCronJob(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	e, err := r.evidenceOf(ctx, req)
-	if err != nil {
-		return false, nil, err
-	}
+// DiagnoseCronJob is the Diagnosis of a RayCronJob, which is ready if it will create RayJobs.
+func DiagnoseCronJob(ctx context.Context, e *evidence) (ready bool, err error) {
 	if err := e.gather(ctx); err != nil {
-		return false, nil, err
+		return false, err
 	}
 	cj := e.object.(*rayv1.RayCronJob)
 	e.checkIntent("cron job", "no RayJobs are made")
@@ -189,7 +177,7 @@ func DiagnoseCronJob(ctx context.Context, r *Resource, req target) (ready bool, 
 	ready = len(e.findings) == 0
 	e.checkDevices(cj)
 	e.checkEvents()
-	return ready, e.findings, e.checkLastRun(ctx)
+	return ready, e.checkLastRun(ctx)
 }
 
 // checkSchedule reports a due run that was not created. Without a time zone, it assumes that the operator's is UTC.

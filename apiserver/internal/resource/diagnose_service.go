@@ -12,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // serviceEvidence is the input of a diagnosis of a RayService.
@@ -21,13 +20,9 @@ type serviceEvidence struct {
 	service *rayv1.RayService
 }
 
-// DiagnoseService returns whether a RayService serves requests, and the reasons why not or what its upgrade waits for, the most important
-// first. It includes the clusters that the service uses.
-func DiagnoseService(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error) {
-	self, err := r.evidenceOf(ctx, req)
-	if err != nil {
-		return false, nil, err
-	}
+// DiagnoseService is the Diagnosis of a RayService, which is ready if it serves requests. It also finds what an upgrade waits for, and includes
+// the clusters that the service uses.
+func DiagnoseService(ctx context.Context, self *evidence) (ready bool, err error) {
 	rs := self.object.(*rayv1.RayService)
 	self.cluster.Spec = rs.Spec.RayClusterSpec
 	e := &serviceEvidence{self, rs}
@@ -40,7 +35,7 @@ func DiagnoseService(ctx context.Context, r *Resource, req target) (ready bool, 
 	e.checkConditions()
 	for _, of := range e.used() {
 		if err := e.checkCluster(ctx, of.RayClusterName); err != nil {
-			return false, nil, err
+			return false, err
 		}
 		e.checkApplications(of)
 	}
@@ -51,13 +46,12 @@ func DiagnoseService(ctx context.Context, r *Resource, req target) (ready bool, 
 	e.checkUpgrade()
 	if !ready || e.is(rayv1.RayServiceStalled) { // otherwise they are about resolved problems
 		if err := e.readEvents(ctx); err != nil {
-			return false, nil, err
+			return false, err
 		}
 		e.checkEvents()
 	}
 	e.checkSilence(ready)
-	e.checkAdmitted(ready)
-	return ready, e.findings, nil
+	return ready, nil
 }
 
 // condition is one of the status, nil for none.

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/raygate/raygate/apiserver/internal/store"
+	"github.com/raygate/raygate/pkg/manifest"
 	"github.com/raygate/raygate/pkg/validation"
-	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
 // Kind has the differences between kinds.
@@ -29,8 +29,8 @@ type Kind struct {
 	Cluster []string
 	// States are those that Wait can wait for, by name, besides deleted and conditions.
 	States map[string]func(*store.Item) Progress
-	// Diagnosis returns whether an object is ready, and the reasons why not, the most important first.
-	Diagnosis func(ctx context.Context, r *Resource, req target) (ready bool, findings []*raygatev2.Finding, err error)
+	// Diagnosis adds the findings about an object, the most important first, and returns whether the object is ready.
+	Diagnosis func(ctx context.Context, e *evidence) (ready bool, err error)
 	// Finished returns why an object can no longer be suspended; empty if it can. Nil means that it always can.
 	Finished func(tree map[string]any) string
 }
@@ -45,45 +45,36 @@ type Progress struct {
 	Now string
 }
 
-// keep is a tree of members to keep; nil keeps everything below.
-type keep map[string]keep
-
-func keepOf(paths []string) keep {
-	root := keep{}
+// keepOf returns a tree of members to keep. Its leaves keep everything below.
+func keepOf(paths []string) map[string]any {
+	root := map[string]any{}
 	for _, path := range paths {
-		at := root
 		parts := strings.Split(path, ".")
-		for i, part := range parts {
-			if i == len(parts)-1 {
-				at[part] = nil
-				break
-			}
-			if at[part] == nil {
-				at[part] = keep{}
-			}
-			at = at[part]
-		}
+		last := len(parts) - 1
+		manifest.Nested(root, parts[:last]...)[parts[last]] = nil
 	}
 	return root
 }
 
-func (k keep) of(value any) any {
-	if k == nil {
+// kept returns the part of a value that a tree keeps; nil keeps everything.
+func kept(keep, value any) any {
+	members, ok := keep.(map[string]any)
+	if !ok {
 		return value
 	}
 	switch v := value.(type) {
 	case map[string]any:
 		out := map[string]any{}
-		for name, below := range k {
+		for name, below := range members {
 			if member, ok := v[name]; ok {
-				out[name] = below.of(member)
+				out[name] = kept(below, member)
 			}
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = k.of(v[i])
+			out[i] = kept(keep, v[i])
 		}
 		return out
 	}

@@ -33,7 +33,7 @@ func (r *Resource) Get(ctx context.Context, req GetRequest, resp proto.Message) 
 	if err != nil {
 		return err
 	}
-	return r.answer(ctx, resp, full, item)
+	return r.Answer(ctx, resp, full, item)
 }
 
 // find returns the object of a request, for a caller who may use the verbs on it.
@@ -93,7 +93,7 @@ func (r *Resource) List(ctx context.Context, req ListRequest, resp proto.Message
 	set(resp, "metadata", (&raygatev2.ListMeta{ResourceVersion: page.Version}).ProtoReflect())
 	set(resp, "next_page_token", page.NextPageToken)
 	set(resp, "total_size", int32(min(page.Total, math.MaxInt32)))
-	return r.answer(ctx, resp, full, page.Items...)
+	return r.Answer(ctx, resp, full, page.Items...)
 }
 
 // PageSize returns the length of the page that a request asks for: the default for 0, and the maximum for more than that.

@@ -14,7 +14,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/encoding"
 	"github.com/raygate/raygate/apiserver/internal/store"
-	"github.com/raygate/raygate/pkg/devices/plan"
+	"github.com/raygate/raygate/pkg/devices/load"
 	"github.com/raygate/raygate/pkg/validation"
 )
 
@@ -43,15 +43,12 @@ type Options struct {
 	// Core reads Pods and Events with the caller's credentials, for ListEvents and diagnoses. Nil means that these do not work.
 	Core rest.Interface
 	// Devices is the current registry of shared accelerators, with which diagnoses plan Pods. Nil disables that.
-	Devices Registry
+	Devices *load.Live
 	// Profiles has the profiles that objects may name. Nil means that the label of a profile has no effect.
 	Profiles Profiles
 	// Warn sends the client a warning, which does not stop the call. Nil drops it.
 	Warn func(ctx context.Context, text string)
 }
-
-// Registry is a registry of families of shared accelerators.
-type Registry interface{ Program() *plan.Program }
 
 // Resource implements the methods of one kind.
 type Resource struct {
@@ -66,7 +63,7 @@ type Resource struct {
 	// recorded replaces the API server in a diagnosis of the past, and kept adds to what it has. Nil for all other calls.
 	recorded, kept *recorded
 	message        protoreflect.MessageType
-	basic          keep
+	basic          map[string]any
 }
 
 // New returns the methods of a kind.

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -152,10 +153,7 @@ func (r *Resource) parsePath(text string) (path maskPath, problem string) {
 	}
 	md := r.message.Descriptor()
 	for i, part := range path.parts {
-		fd := md.Fields().ByJSONName(part)
-		if fd == nil {
-			fd = md.Fields().ByName(protoreflect.Name(part))
-		}
+		fd := cmp.Or(md.Fields().ByJSONName(part), md.Fields().ByName(protoreflect.Name(part)))
 		if fd == nil {
 			return path, part + " is no field of " + string(md.Name())
 		}

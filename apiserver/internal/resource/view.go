@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -25,8 +27,8 @@ func copiesOf(rest *encoding.Exchange) int {
 	return 1
 }
 
-// answer puts items into the field of a response for objects of the kind, encoded for the transport of the call.
-func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
+// Answer puts items into the field of a response for objects of the kind, encoded for the transport of the call.
+func (r *Resource) Answer(ctx context.Context, resp proto.Message, full bool, items ...*store.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -50,7 +52,7 @@ func (r *Resource) answer(ctx context.Context, resp proto.Message, full bool, it
 	}
 	all := make([]byte, 0, size)
 	for _, data := range encoded {
-		all = encoding.AppendField(all, field.Number(), data)
+		all = protowire.AppendBytes(protowire.AppendTag(all, field.Number(), protowire.BytesType), data)
 	}
 	resp.ProtoReflect().SetUnknown(all)
 	return nil
@@ -109,14 +111,10 @@ func (r *Resource) basicTree(item *store.Item) (map[string]any, error) {
 	}
 	if meta, ok := tree["metadata"].(map[string]any); ok {
 		annotations, _ := meta["annotations"].(map[string]any)
-		for name, value := range annotations {
-			if text, ok := value.(string); ok && len(text) > maxBasicAnnotation {
-				delete(annotations, name)
-			}
-		}
+		maps.DeleteFunc(annotations, func(_ string, value any) bool { text, _ := value.(string); return len(text) > maxBasicAnnotation })
 	}
 	if spec, ok := tree["spec"]; ok {
-		tree["spec"] = r.basic.of(spec)
+		tree["spec"] = kept(r.basic, spec)
 	}
 	return tree, nil
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,12 +42,9 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 	if err != nil {
 		return err
 	}
-	timeout := req.GetTimeout().AsDuration()
-	switch {
-	case timeout < 0 || timeout > maxWait:
+	timeout := cmp.Or(req.GetTimeout().AsDuration(), defaultWait)
+	if timeout < 0 || timeout > maxWait {
 		return rpcstatus.BadField("timeout", "must be between 0 and %s", maxWait)
-	case timeout == 0:
-		timeout = defaultWait
 	}
 	w := &waiter{key: keyOf(req), progress: progress}
 	// Include own writes that the watch has not delivered yet.
@@ -69,7 +67,7 @@ func (r *Resource) Wait(ctx context.Context, req WaitRequest, resp proto.Message
 	}, w.handle)
 	switch {
 	case errors.Is(err, errReached):
-		return r.answer(ctx, resp, true, w.last)
+		return r.Answer(ctx, resp, true, w.last)
 	case bounded.Err() != nil && ctx.Err() == nil:
 		return &rpcstatus.Error{
 			Code: codes.DeadlineExceeded, Reason: "WAIT_TIMEOUT", Message: fmt.Sprintf("%s %s is not %s after %s: %s", r.Checks.Kind, req.GetName(), req.GetFor(), timeout.Round(100*time.Millisecond), w.now),
@@ -113,7 +111,7 @@ func (w *waiter) handleDeletion() error {
 	if w.progress == nil {
 		return errReached
 	}
-	return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: w.key.Name + " was deleted"}
+	return rpcstatus.NotFound("%s was deleted", w.key.Name)
 }
 
 // handleObject processes a version of the object, or of the one that replaced it.

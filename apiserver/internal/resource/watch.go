@@ -60,7 +60,7 @@ func (r *Resource) encodeEvent(ctx context.Context, message proto.Message, e sto
 		if e.Item == nil {
 			return m, nil
 		}
-		return m, r.answer(ctx, m, full, e.Item)
+		return m, r.Answer(ctx, m, full, e.Item)
 	}
 	if e.Type != store.Modified {
 		return whole()

@@ -49,7 +49,7 @@ func (r *Resource) Create(ctx context.Context, req CreateRequest, resp proto.Mes
 	if err != nil {
 		return in.refused(err)
 	}
-	return r.answer(ctx, resp, true, item)
+	return r.Answer(ctx, resp, true, item)
 }
 
 var propagations = map[string]metav1.DeletionPropagation{

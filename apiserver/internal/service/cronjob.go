@@ -51,5 +51,5 @@ func (s *cronJobServer) TriggerCronJob(ctx context.Context, req *raygatev2.Trigg
 		return nil, err
 	}
 	resp := &raygatev2.TriggerCronJobResponse{}
-	return resp, s.jobs.Answer(ctx, resp, made)
+	return resp, s.jobs.Answer(ctx, resp, true, made)
 }

@@ -127,7 +127,7 @@ func (s *jobServer) StopJob(ctx context.Context, req *raygatev2.StopJobRequest) 
 		return nil, dashboardproxy.Status(ctx, a.cluster, err)
 	}
 	resp := &raygatev2.StopJobResponse{}
-	return resp, s.Answer(ctx, resp, item)
+	return resp, s.Answer(ctx, resp, true, item)
 }
 
 // GetJobLogs implements raygatev2.JobServiceServer.
