@@ -224,12 +224,12 @@ func chainOf(stop context.Context, table *rpcstatus.Table, metrics *grpcprom.Ser
 	long := func(method string) bool { return flowcontrol.MethodOf(method).Long }
 	return []interceptor.Interceptor{
 		interceptor.RequestID(), // first: everything after it logs or returns the id
-		interceptor.Errors(table.Status),
+		interceptor.Errors(table),
 		interceptor.Recovery(), // a panic in the steps below ends the call, not the process
 		interceptor.Of(metrics.UnaryServerInterceptor(), metrics.StreamServerInterceptor()),
 		interceptor.AccessLog(mutates, long),
 		interceptor.Deadline(timeout, long),
-		interceptor.Errors(table.Status), // before log and metrics, so that they see the code the client gets
+		interceptor.Errors(table), // before log and metrics, so that they see the code the client gets
 		interceptor.Drain(stop, long),
 		interceptor.Warnings(),
 		interceptor.Recovery(), // so that a panic of a service is counted and logged as the failed call it is

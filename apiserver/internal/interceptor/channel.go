@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -22,8 +23,6 @@ type channelMethod struct {
 	unary   func(service any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error)
 	stream  grpc.StreamHandler
 }
-
-var _ grpc.ServiceRegistrar = (*Channel)(nil)
 
 // NewChannel returns a Channel without services.
 func NewChannel(chain Interceptor) *Channel {
@@ -46,7 +45,7 @@ func (c *Channel) Call(ctx context.Context, method string, decode func(request a
 	if m.unary == nil {
 		return nil, nil, status.Errorf(codes.Unimplemented, "there is no method %s", method)
 	}
-	sent := &sentHeader{method: method}
+	sent := &runtime.ServerTransportStream{}
 	ctx = grpc.NewContextWithServerTransportStream(ctx, sent)
 	var malformed error
 	var request any
@@ -58,7 +57,7 @@ func (c *Channel) Call(ctx context.Context, method string, decode func(request a
 		info := &grpc.UnaryServerInfo{Server: m.service, FullMethod: method}
 		answer, err = c.chain.Unary(ctx, request, info, func(context.Context, any) (any, error) { return nil, malformed })
 	}
-	return answer, sent.md, err
+	return answer, sent.Header(), err
 }
 
 // Stream calls a streaming method: decode fills in the request, and send gets the messages of the service.
@@ -67,47 +66,18 @@ func (c *Channel) Stream(ctx context.Context, method string, decode, send func(a
 	if m.stream == nil {
 		return status.Errorf(codes.Unimplemented, "there is no stream %s", method)
 	}
-	s := &channelStream{sentHeader: sentHeader{method: method}, decode: decode, send: send}
-	s.ctx = grpc.NewContextWithServerTransportStream(ctx, &s.sentHeader)
+	s := &channelStream{decode: decode, send: send}
+	s.ctx = grpc.NewContextWithServerTransportStream(ctx, &s.ServerTransportStream)
 	return c.chain.Stream(m.service, s, &grpc.StreamServerInfo{FullMethod: method, IsServerStream: true}, m.stream)
 }
 
-// sentHeader records the header that a service sends. It is not safe for concurrent use.
-type sentHeader struct {
-	method string
-	md     metadata.MD
-}
-
-var _ grpc.ServerTransportStream = (*sentHeader)(nil)
-
-// Method implements grpc.ServerTransportStream.
-func (s *sentHeader) Method() string { return s.method }
-
-// SetHeader implements grpc.ServerTransportStream.
-func (s *sentHeader) SetHeader(md metadata.MD) error {
-	if s.md == nil { // most calls have only one
-		s.md = md
-		return nil
-	}
-	s.md = metadata.Join(s.md, md)
-	return nil
-}
-
-// SendHeader implements grpc.ServerTransportStream.
-func (s *sentHeader) SendHeader(md metadata.MD) error { return s.SetHeader(md) }
-
-// SetTrailer implements grpc.ServerTransportStream. REST has no trailers: all of their content is also in the header.
-func (*sentHeader) SetTrailer(metadata.MD) error { return nil }
-
 // channelStream is the server side of a stream.
 type channelStream struct {
-	sentHeader
+	runtime.ServerTransportStream
 	ctx    context.Context
 	decode func(any) error
 	send   func(any) error
 }
-
-var _ grpc.ServerStream = (*channelStream)(nil)
 
 // SetTrailer implements grpc.ServerStream.
 func (*channelStream) SetTrailer(metadata.MD) {}

@@ -2,14 +2,17 @@ package interceptor
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	middleware "github.com/grpc-ecosystem/go-grpc-middleware/v2"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/codes"
 	"k8s.io/klog/v2"
+
+	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
 // Call is one call, unary or a stream.
@@ -105,18 +108,37 @@ func Deadline(d time.Duration, long func(method string) bool) Interceptor {
 	}
 }
 
-// Translator converts an error to a status; masked means that the status hides the error. It is rpcstatus.Table's Status.
-type Translator func(err error, requestID string) (st *status.Status, masked bool)
-
 // Errors translates the errors of the inner steps. It logs errors whose text is not returned to the client.
-func Errors(translate Translator) Interceptor {
+func Errors(table *rpcstatus.Table) Interceptor {
 	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
 		id := RequestIDFrom(ctx)
 		err := next(ctx)
-		st, masked := translate(err, id)
+		st, masked := table.Status(err, id)
 		if masked {
 			klog.FromContext(ctx).Error(err, "Masked an internal error", "method", c.Method, "requestID", id)
 		}
 		return st.Err() // nil for nil
+	}
+}
+
+// ErrDraining ends the calls that stay open of a server that is going away.
+var ErrDraining = &rpcstatus.Error{
+	Code: codes.Unavailable, Reason: "DRAINING", Message: "the gateway is shutting down: connect again and resume with the last resume_token", RetryAfter: time.Second,
+}
+
+// Drain ends streams, and unary calls that are long, with ErrDraining when stop is done; short calls finish by themselves.
+func Drain(stop context.Context, long func(method string) bool) Interceptor {
+	return func(ctx context.Context, c *Call, next func(context.Context) error) error {
+		if c.stream == nil && !long(c.Method) {
+			return next(ctx)
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(stop, func() { cancel(ErrDraining) })()
+		err := next(ctx)
+		if err != nil && errors.Is(context.Cause(ctx), ErrDraining) {
+			return ErrDraining
+		}
+		return err
 	}
 }

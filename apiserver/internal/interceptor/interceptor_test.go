@@ -68,8 +68,8 @@ func start(t *testing.T, stop context.Context) (raygatev2.ClusterServiceClient, 
 		return next(klog.NewContext(authn.WithCaller(ctx, caller), log))
 	}
 	chain := interceptor.Chain([]interceptor.Interceptor{
-		withLog, interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
-		interceptor.Deadline(time.Minute, long), interceptor.Errors(table.Status), interceptor.Drain(stop, long), interceptor.Recovery(),
+		withLog, interceptor.RequestID(), interceptor.Errors(table), interceptor.Recovery(), interceptor.AccessLog(mutates, long),
+		interceptor.Deadline(time.Minute, long), interceptor.Errors(table), interceptor.Drain(stop, long), interceptor.Recovery(),
 	})
 	server := grpc.NewServer(grpc.UnaryInterceptor(chain.Unary), grpc.StreamInterceptor(chain.Stream))
 	raygatev2.RegisterClusterServiceServer(server, service{})

@@ -124,7 +124,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits flowcontrol.Limit
 		return resource.Options{In: func(string) (resource.Store, error) { return s, nil }, Authorizer: authz.AllowAll{}, Warn: interceptor.AddWarning}
 	}
 	conn := interceptor.NewChannel(interceptor.Chain([]interceptor.Interceptor{
-		interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery(),
+		interceptor.RequestID(), interceptor.Errors(table), interceptor.Warnings(), interceptor.Recovery(),
 	}))
 	dashboards, err := dashboardproxy.New(dashboardproxy.Options{Caller: &kuberest.Config{}, Authorizer: authz.AllowAll{}, Cluster: func(ctx context.Context, key types.NamespacedName) (*store.Item, error) {
 		return s.Get(ctx, key, store.ReadOptions{})

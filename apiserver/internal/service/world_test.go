@@ -103,7 +103,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	table := rpcstatus.NewTable(service.StatusRows()...)
-	chain := interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table.Status), interceptor.Warnings(), interceptor.Recovery()})
+	chain := interceptor.Chain([]interceptor.Interceptor{interceptor.RequestID(), interceptor.Errors(table), interceptor.Warnings(), interceptor.Recovery()})
 	entry, channel := flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table, MaxBody: 4 << 20}), interceptor.NewChannel(chain)
 	server := grpc.NewServer(entry.ServerOptions()...)
 	tokens := store.NewTokens(nil, nil)
