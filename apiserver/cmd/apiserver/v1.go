@@ -8,13 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	client "k8s.io/client-go/rest"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/interceptor"
 	"github.com/raygate/raygate/apiserver/internal/rest"
 	"github.com/raygate/raygate/apiserver/internal/rest/kube"
 	restv1 "github.com/raygate/raygate/apiserver/internal/rest/v1"
+	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	servicev1 "github.com/raygate/raygate/apiserver/internal/service/v1"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/proto/gen/openapi"
@@ -91,15 +91,9 @@ func (a *app) addV1REST(templates *servicev1.Templates) error {
 
 // newKube returns the handler of some paths of the Kubernetes API.
 func (a *app) newKube(templates *servicev1.Templates) (*kube.Handler, error) {
-	config := client.CopyConfig(a.config)
-	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to WebSocket
-	host, _, err := client.DefaultServerUrlFor(config)
+	host, transport, err := reverseproxy.ToAPIServer(a.config)
 	if err != nil {
-		return nil, fmt.Errorf("reading the address of the API server: %w", err)
-	}
-	transport, err := client.TransportFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("making the transport to the API server: %w", err)
+		return nil, err
 	}
 	return kube.New(kube.Options{
 		Transport: transport, Host: host, FlowControl: a.flow, Table: a.table, Expand: templates.Expand, Stop: a.stop, Record: a.record,

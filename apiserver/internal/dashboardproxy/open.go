@@ -25,6 +25,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authz"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
+	"github.com/raygate/raygate/apiserver/internal/reverseproxy"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/apiserver/internal/store"
 	"github.com/raygate/raygate/pkg/dashboard"
@@ -75,16 +76,11 @@ func New(o Options) (*Proxy, error) {
 		p.transport, p.dial = transport, transport.DialContext
 		return p, nil
 	}
-	config := rest.CopyConfig(o.Caller)
-	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to WebSocket
 	var err error
-	if p.apiServer, _, err = rest.DefaultServerUrlFor(config); err != nil {
-		return nil, fmt.Errorf("reading the address of the API server: %w", err)
+	if p.apiServer, p.transport, err = reverseproxy.ToAPIServer(o.Caller); err != nil {
+		return nil, err
 	}
 	p.apiServer = p.apiServer.JoinPath("/") // so that what is joined begins with a slash
-	if p.transport, err = rest.TransportFor(config); err != nil {
-		return nil, fmt.Errorf("making the transport to dashboards: %w", err)
-	}
 	return p, nil
 }
 
@@ -105,10 +101,8 @@ func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string)
 	if err != nil {
 		return nil, err
 	}
-	if d.token, err = p.token(ctx, d.Cluster); err != nil {
-		return nil, err
-	}
-	return d, nil
+	d.token, err = p.token(ctx, d.Cluster)
+	return d, err
 }
 
 // authorized is Open without the token of the cluster.
@@ -155,17 +149,14 @@ func (p *Proxy) find(ctx context.Context, key types.NamespacedName) (*Dashboard,
 	}
 	// The name is for the Host header only. Where the Pod is, is found for each request: a log that is followed outlives its head.
 	d.url = &url.URL{Scheme: "http", Host: net.JoinHostPort(service+"."+key.Namespace+".svc", strconv.Itoa(int(headpod.Of(d.Cluster).Port)))}
-	d.transport = headpod.To(p.transport, func(ctx context.Context) (netip.AddrPort, error) { return p.address(ctx, key) })
+	d.transport = headpod.To(p.transport, func(ctx context.Context) (netip.AddrPort, error) {
+		rc, err := p.read(ctx, key)
+		if err != nil {
+			return netip.AddrPort{}, err
+		}
+		return p.addressOf(ctx, rc, headpod.Of(rc))
+	})
 	return d, nil
-}
-
-// address returns the address of a cluster's dashboard in its head Pod.
-func (p *Proxy) address(ctx context.Context, key types.NamespacedName) (netip.AddrPort, error) {
-	rc, err := p.read(ctx, key)
-	if err != nil {
-		return netip.AddrPort{}, err
-	}
-	return p.addressOf(ctx, rc, headpod.Of(rc))
 }
 
 // addressOf returns the address of a port of a cluster's head Pod. It uses no other source, because a tenant controls the head Service and the answers
@@ -199,10 +190,10 @@ func notReady(cluster, why string) error {
 	return rpcstatus.Precondition("CLUSTER_NOT_READY", "RayCluster %s is not ready: %s", cluster, why)
 }
 
-// Allowed returns an error unless the caller has the verb on services/proxy of a head Service, which need not exist any more. An empty
+// Allowed returns an error unless the caller may get services/proxy of a head Service, which need not exist any more. An empty
 // name means all Services of the namespace.
-func (p *Proxy) Allowed(ctx context.Context, namespace, headService, verb string) error {
-	return p.Authorizer.Authorize(ctx, authz.Access{Verb: verb, Resource: "services", Subresource: "proxy", Namespace: namespace, Name: headService})
+func (p *Proxy) Allowed(ctx context.Context, namespace, headService string) error {
+	return p.Authorizer.Authorize(ctx, authz.Access{Verb: "get", Resource: "services", Subresource: "proxy", Namespace: namespace, Name: headService})
 }
 
 // StillAllowed returns the reason why a caller may no longer use the dashboard. Verdicts may be a few seconds old. If the API server is

@@ -2,16 +2,14 @@ package dashboardproxy
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
@@ -37,11 +35,6 @@ window.fetch=async(what,how)=>{const r=new Request(what,how);if(own(r.url))r.hea
 const X=XMLHttpRequest.prototype,begin=X.open;
 X.open=function(method,url,...more){begin.call(this,method,url,...(more.length?more:[true]));if(own(url))this.setRequestHeader("` + ProofHeader + `",proof)};
 })(`
-
-// shimOf returns the shim for a page. Neither text needs quoting: both are base64 in a path.
-func shimOf(proof, base string) string {
-	return shim + strconv.Quote(proof) + "," + strconv.Quote(base) + ")</script>"
-}
 
 const doctype = "<!doctype html>"
 
@@ -75,11 +68,7 @@ func IsFile(path string) bool {
 
 // preparePage removes the proof from the request of a page, and headers with which Ray refuses browsers.
 func preparePage(h http.Header) {
-	for name := range h {
-		if name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") {
-			delete(h, name)
-		}
-	}
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return name == "Origin" || strings.HasPrefix(name, "Sec-Fetch-") })
 	if strings.Contains(h.Get("Accept"), "text/html") { // so that confine can read it
 		for _, name := range []string{"Accept-Encoding", "If-None-Match", "If-Modified-Since", "Range"} {
 			h.Del(name)
@@ -116,18 +105,10 @@ func (p *Page) confine(resp *http.Response) error {
 
 // withScript returns the beginning of a page with the gateway's script.
 func (p *Page) withScript(begin []byte) []byte {
-	script := shimOf(p.Proof, p.Base)
+	// Neither text needs other quoting: both are base64 in a path.
+	script := shim + strconv.Quote(p.Proof) + "," + strconv.Quote(p.Base) + ")</script>"
 	if bytes.EqualFold(begin, []byte(doctype)) { // before which a script would change how the page is laid out
 		return []byte(doctype + script)
 	}
 	return []byte(script + string(begin))
-}
-
-// MayOpenPages returns the reason why the context's caller may not open the pages of a cluster's dashboard.
-func (p *Proxy) MayOpenPages(ctx context.Context, key types.NamespacedName) error {
-	if err := p.mayKnow(ctx, key); err != nil {
-		return err
-	}
-	_, err := p.Open(ctx, key, "get")
-	return err
 }

@@ -150,7 +150,7 @@ func pages(t *testing.T, w *world, more http.Handler) *httptest.Server {
 
 func TestPages(t *testing.T) {
 	both(t, func(t *testing.T, w *world) {
-		storage := shimOf("PROOF", "/dashboards/x/")
+		storage := string((&Page{Proof: "PROOF", Base: "/dashboards/x/"}).withScript(nil))
 		w.front = pages(t, w, http.NotFoundHandler())
 		w.dashboard = func(rw http.ResponseWriter, r *http.Request) {
 			rw.Header().Set("Content-Type", r.URL.Query().Get("type"))
@@ -220,11 +220,11 @@ func TestPagesOnlyRead(t *testing.T) {
 		t.Errorf("without the right: %d %s", resp.StatusCode, body)
 	}
 	ctx := authn.WithCaller(t.Context(), authn.NewCaller(user.DefaultInfo{Name: "alice"}, "alice"))
-	if err := w.proxy.MayOpenPages(ctx, demo); err == nil {
+	if _, err := w.proxy.opened(ctx, demo, "get", nil); err == nil {
 		t.Error("a ticket for pages without the right to them")
 	}
 	w.denied = ""
-	if err := w.proxy.MayOpenPages(ctx, demo); err != nil {
+	if _, err := w.proxy.opened(ctx, demo, "get", nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -59,7 +59,7 @@ type Page struct {
 
 // Issue returns handle and proof of the pages of a cluster's dashboard for the context's caller, who has this Authorization header.
 func (p *Pages) Issue(ctx context.Context, cluster types.NamespacedName, authorization string) (handle, proof string, expires time.Time, err error) {
-	if err := p.MayOpenPages(ctx, cluster); err != nil {
+	if _, err := p.opened(ctx, cluster, "get", nil); err != nil {
 		return "", "", time.Time{}, err
 	}
 	return p.issue(ctx, cluster, nil, authorization)

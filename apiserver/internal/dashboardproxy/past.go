@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
@@ -71,8 +70,7 @@ func (p *Past) Serve(w http.ResponseWriter, r *http.Request, k history.Key, path
 	}
 	found := s.answer(path, query)
 	if found.Body == nil {
-		return &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: fmt.Sprintf(
-			"the history has no answer to %s: %s", rpcstatus.Quoted(path), cmp.Or(found.Missing, "it does not keep it"))}
+		return rpcstatus.NotFound("the history has no answer to %s: %s", rpcstatus.Quoted(path), cmp.Or(found.Missing, "it does not keep it"))
 	}
 	if found.Missing != "" {
 		w.Header().Set("Warning", fmt.Sprintf("299 - %q", found.Missing))

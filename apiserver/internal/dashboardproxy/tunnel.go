@@ -47,7 +47,9 @@ func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, key types.Namespa
 	pod, err := p.connect(ctx, d.Cluster, head)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Opening a tunnel failed", "RayCluster", klog.KRef(key.Namespace, key.Name), "port", head.Port, "err", err)
-		return cmp.Or(translated(ctx, err), portUnavailable(key.Name, port))
+		return cmp.Or[error](translated(ctx, err), &rpcstatus.Error{
+			Code: codes.Unavailable, Reason: "PORT_UNAVAILABLE", RetryAfter: retryAfter, Message: fmt.Sprintf("nothing answers at port %s of the head of RayCluster %s", port, key.Name),
+		})
 	}
 	defer func() { _ = pod.Close() }()
 	// The server has checked the Origin, for all paths by one rule.
@@ -99,10 +101,4 @@ func (w watched) Read(b []byte) (int, error) {
 	n, err := w.Reader.Read(b)
 	w.timer.Reset(tunnelIdle)
 	return n, err
-}
-
-func portUnavailable(cluster, port string) error {
-	return &rpcstatus.Error{
-		Code: codes.Unavailable, Reason: "PORT_UNAVAILABLE", RetryAfter: retryAfter, Message: fmt.Sprintf("nothing answers at port %s of the head of RayCluster %s", port, cluster),
-	}
 }

@@ -4,14 +4,18 @@ package reverseproxy
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -20,6 +24,21 @@ const (
 	// bodyTime is how long a client may take to send a body of that size.
 	bodyTime = 10 * time.Minute
 )
+
+// ToAPIServer returns the address of the API server and the transport to it, as URL and Transport of a Target.
+func ToAPIServer(config *rest.Config) (*url.URL, http.RoundTripper, error) {
+	config = rest.CopyConfig(config)
+	config.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrade to WebSocket
+	host, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the address of the API server: %w", err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the transport to the API server: %w", err)
+	}
+	return host, transport, nil
+}
 
 // Target is the destination of a request, with the rules for its headers. URL and Transport are required.
 type Target struct {
@@ -79,8 +98,8 @@ func Pass(w http.ResponseWriter, r *http.Request, t Target) error {
 	(&httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL, pr.Out.Host = t.URL, ""
-			keep(pr.Out.Header, func(name string) bool {
-				return slices.ContainsFunc(requestHeaders, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+			maps.DeleteFunc(pr.Out.Header, func(name string, _ []string) bool {
+				return !slices.ContainsFunc(requestHeaders, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 			})
 			if t.Header != nil {
 				t.Header(pr.Out.Header)
@@ -107,17 +126,9 @@ func Pass(w http.ResponseWriter, r *http.Request, t Target) error {
 	return failed
 }
 
-func keep(h http.Header, passes func(name string) bool) {
-	for name := range h {
-		if !passes(name) {
-			delete(h, name)
-		}
-	}
-}
-
 // confine keeps only the headers of an untrusted answer that describe its body. Its scripts cannot run.
 func confine(h http.Header) {
-	keep(h, func(name string) bool { return slices.Contains(answerHeaders, name) })
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return !slices.Contains(answerHeaders, name) })
 	if to := h.Get("Location"); to != "" && leadsAway(to) {
 		h.Del("Location")
 	}

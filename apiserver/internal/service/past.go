@@ -161,7 +161,7 @@ func (s *jobServer) recordedLog(ctx context.Context, k history.Key, q logQuery, 
 
 // sendPast sends the log of a record.
 func (s *jobServer) sendPast(ctx context.Context, r *history.Record, q logQuery, out *logSender) error {
-	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r), "get"); err != nil {
+	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r)); err != nil {
 		return err
 	}
 	return sendKept(ctx, r.LogBytes, q, out, func(offset int64) (io.ReadCloser, error) { return s.past.store.Log(ctx, r.Key, offset) })
@@ -198,7 +198,7 @@ func (s *jobServer) nodeLog(ctx context.Context, k history.Key, req *raygatev2.G
 	if err != nil {
 		return err
 	}
-	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r), "get"); err != nil {
+	if err := s.proxy.Allowed(ctx, r.Namespace, headServiceOf(r)); err != nil {
 		return err
 	}
 	l, err := nodeLogOf(r, req.GetNode(), req.GetFile())

@@ -61,7 +61,7 @@ func (s *sessions) session(ctx context.Context, k history.Key) (*dashboardproxy.
 	if err != nil {
 		return nil, err
 	}
-	if err := s.proxy.Allowed(ctx, k.Namespace, found.head, "get"); err != nil {
+	if err := s.proxy.Allowed(ctx, k.Namespace, found.head); err != nil {
 		return nil, err
 	}
 	return found.Session, flowcontrol.Hold(ctx, found.size)
