@@ -51,7 +51,7 @@ func (a *app) addREST() error {
 	o := a.opts
 	pages := newPages(o, a.dashboards)
 	api, err := restv2.New(restv2.Options{
-		Conn: a.channel, FlowControl: a.flow, Table: a.table, Dashboard: a.dashboards.Serve, Tunnel: a.dashboards.Tunnel, Past: a.past, Pages: pages,
+		Conn: a.channel, FlowControl: a.flow, Dashboards: a.dashboards, Past: a.past, Pages: pages,
 		Package: service.PutPackage(service.Resources{Kinds: a.resources, Packages: a.packages}, a.dashboards),
 	})
 	if err != nil {
@@ -75,7 +75,7 @@ func (a *app) addREST() error {
 			pages.Logins = providers
 		}
 		if a.console, err = console.New(console.Options{
-			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, FlowControl: a.flow, Table: a.table, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
+			Providers: providers, Login: o.Authentication == string(authn.Passthrough) || o.issuers != nil, FlowControl: a.flow, WriteError: api.WriteError, Authorizer: a.authorizer, Rules: a.rules, Core: a.core,
 			Namespaces: o.Namespaces, Version: version.Get().GitVersion, History: o.HistoryStore != "", PastDashboards: o.DashboardPages != "" && pages != nil,
 		}); err != nil {
 			return err

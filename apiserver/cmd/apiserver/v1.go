@@ -60,7 +60,7 @@ func (a *app) addV1() error {
 
 // addV1REST adds the paths of V1.
 func (a *app) addV1REST(templates *servicev1.Templates) error {
-	api := restv1.New(restv1.Options{Conn: a.channel, FlowControl: a.flow, Table: a.table})
+	api := restv1.New(restv1.Options{Conn: a.channel, FlowControl: a.flow})
 	documents, err := fs.Sub(openapi.KubeRay, "kuberay")
 	if err != nil {
 		return fmt.Errorf("finding the Swagger documents: %w", err)
@@ -96,7 +96,7 @@ func (a *app) newKube(templates *servicev1.Templates) (*kube.Handler, error) {
 		return nil, err
 	}
 	return kube.New(kube.Options{
-		Transport: transport, Host: host, FlowControl: a.flow, Table: a.table, Expand: templates.Expand, Stop: a.stop, Record: a.record,
+		Transport: transport, Host: host, FlowControl: a.flow, Expand: templates.Expand, Stop: a.stop, Record: a.record,
 		IsRayService: func(ctx context.Context, namespace, name string) (bool, error) {
 			service := &corev1.Service{}
 			err := a.core.Get().Namespace(namespace).Resource("services").Name(name).Do(ctx).Into(service)

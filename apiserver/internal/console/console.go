@@ -28,8 +28,6 @@ type Options struct {
 	Providers *login.Login
 	// FlowControl decides on a request before its body is read.
 	FlowControl *flowcontrol.Controller
-	// Table translates the errors that arise here.
-	Table *rpcstatus.Table
 	// WriteError writes an error as the REST API does.
 	WriteError func(w http.ResponseWriter, err error)
 	// Authorizer authorizes callers.
@@ -60,7 +58,7 @@ type Console struct {
 // New returns a Console.
 func New(o Options) (*Console, error) {
 	c := &Console{Options: o, mux: http.NewServeMux(), asked: rate.NewLimiter(askedRate, askedBurst)}
-	c.gate = gateway.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: o.WriteError}
+	c.gate = gateway.Gate{FlowControl: o.FlowControl, WriteError: o.WriteError}
 	files, err := newFiles()
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func newConsole(t *testing.T, mode authn.Mode, g grants) *Console {
 		}, nil)
 	}
 	c, err := New(Options{
-		Login: mode == authn.Passthrough, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: identifier, Table: table, MaxBody: 1 << 20}), Table: table, Authorizer: g, Version: "v1.2.3",
+		Login: mode == authn.Passthrough, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: identifier, Table: table, MaxBody: 1 << 20}), Authorizer: g, Version: "v1.2.3",
 		WriteError: func(w http.ResponseWriter, err error) {
 			st, code := gateway.Failure(table, w.Header(), err)
 			w.WriteHeader(code)

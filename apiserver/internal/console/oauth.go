@@ -85,7 +85,7 @@ var failurePage = template.Must(template.New("").Parse(`<!doctype html><html lan
 
 // showFailure shows a person why there is no session.
 func (c *Console) showFailure(w http.ResponseWriter, err error) {
-	st, code := gateway.Failure(c.Table, w.Header(), err)
+	st, code := gateway.Failure(c.FlowControl.Table, w.Header(), err)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	_ = failurePage.Execute(w, st.Message())

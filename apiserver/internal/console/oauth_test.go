@@ -48,7 +48,7 @@ func withProvider(t *testing.T, p *oidcprovider.Provider) (*Console, *clocktesti
 		t.Fatal(err)
 	}
 	c := newConsole(t, authn.Passthrough, nil)
-	c.FlowControl = flowcontrol.New(flowcontrol.Options{Identifier: authn.NewTokens(authn.ReviewJWT(known, nil), nil), Table: c.Table})
+	c.FlowControl = flowcontrol.New(flowcontrol.Options{Identifier: authn.NewTokens(authn.ReviewJWT(known, nil), nil), Table: c.FlowControl.Table})
 	c.Providers = providers
 	address, request, err := providers.Begin(p.URL, "")
 	if err != nil {

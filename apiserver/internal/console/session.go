@@ -137,9 +137,9 @@ func (c *Console) getSession(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, s)
 		return
 	}
-	st, _ := c.Table.Status(err, r.Header.Get("X-Request-Id"))
+	st, _ := c.FlowControl.Table.Status(err, r.Header.Get("X-Request-Id"))
 	if st.Code() != codes.Unauthenticated && st.Code() != codes.PermissionDenied {
-		c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
+		c.WriteError(w, gateway.Refused(c.FlowControl, w.Header(), err))
 		return
 	}
 	if c.Login {
@@ -183,7 +183,7 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Authorization", "Bearer "+token)
 	s, err := c.identify(r)
 	if err != nil {
-		c.WriteError(w, gateway.Refused(c.FlowControl, c.Table, w.Header(), err))
+		c.WriteError(w, gateway.Refused(c.FlowControl, w.Header(), err))
 		return
 	}
 	setCookies(w, r, tokenCookie, token)

@@ -17,11 +17,7 @@ func WritePage(w http.ResponseWriter, page []byte) {
 	_, _ = w.Write(page)
 }
 
-func (s *Server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
-	if len(s.OpenAPI) == 0 {
-		s.APIs[0].ServeHTTP(w, r)
-		return
-	}
+func (s *Server) serveOpenAPI(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "max-age=300")
 	_, _ = w.Write(s.OpenAPI)

@@ -43,8 +43,8 @@ func Failure(table *rpcstatus.Table, header http.Header, err error) (st *status.
 }
 
 // Refused returns the error to write to a client that flow control did not let in. It counts the refusal, and closes the connection, since the body is not read.
-func Refused(e *flowcontrol.Controller, table *rpcstatus.Table, header http.Header, err error) error {
-	st, _ := table.Status(err, header.Get("X-Request-Id"))
+func Refused(e *flowcontrol.Controller, header http.Header, err error) error {
+	st, _ := e.Table.Status(err, header.Get("X-Request-Id"))
 	e.Refused("http", st.Code())
 	header.Set("Connection", "close")
 	return st.Err()

@@ -9,13 +9,11 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
-	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 )
 
 // Gate is the entry of an API: flow control, and the errors in the form of that API.
 type Gate struct {
 	FlowControl *flowcontrol.Controller
-	Table       *rpcstatus.Table
 	WriteError  func(w http.ResponseWriter, err error)
 }
 
@@ -24,7 +22,7 @@ type Gate struct {
 func (g *Gate) Enter(w http.ResponseWriter, r *http.Request, long bool, serve func(ctx context.Context, visit *flowcontrol.Visit) error) {
 	ctx, visit, err := g.FlowControl.Enter(r.Context(), r, long)
 	if err != nil {
-		g.WriteError(w, Refused(g.FlowControl, g.Table, w.Header(), err))
+		g.WriteError(w, Refused(g.FlowControl, w.Header(), err))
 		return
 	}
 	defer visit.Leave()

@@ -39,7 +39,7 @@ type API struct {
 type Options struct {
 	// APIs are the versions, at least one. The first also answers all other paths.
 	APIs []API
-	// OpenAPI is served at /openapi/v3.json. Empty means none.
+	// OpenAPI is served at /openapi/v3.json.
 	OpenAPI []byte
 	// Checks decide on /readyz, in this order.
 	Checks []Check
@@ -132,7 +132,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		s.serveHealth(w, r, false)
 	case "/openapi/v3.json":
 		SetRoute(w, r.URL.Path)
-		s.serveOpenAPI(w, r)
+		s.serveOpenAPI(w)
 	case "/docs", "/docs/":
 		SetRoute(w, "/docs")
 		WritePage(w, docsPage)

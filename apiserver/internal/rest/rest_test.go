@@ -145,7 +145,7 @@ func build(tb testing.TB, s resource.Store, local bool, limits flowcontrol.Limit
 	}
 	service.RegisterAll(conn, resources, dashboards, store.NewTokens(nil, nil))
 	api, err := restv2.New(restv2.Options{
-		Conn: conn, Table: table, Dashboard: dashboards.Serve,
+		Conn: conn, Dashboards: dashboards, Package: service.PutPackage(resources, dashboards),
 		FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: who, Table: table, Limits: limits}),
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -39,9 +40,7 @@ func (w *Writer) WriteHeader(code int) {
 
 // Write implements http.ResponseWriter.
 func (w *Writer) Write(p []byte) (int, error) {
-	if w.code == 0 {
-		w.code = http.StatusOK
-	}
+	w.code = cmp.Or(w.code, http.StatusOK)
 	written := 0
 	for {
 		part := p[written:min(len(p), written+writeChunk)]

@@ -124,7 +124,7 @@ func newWorld(t *testing.T) *world {
 	w.services, w.history = raygatev2.NewServeServiceClient(conn), raygatev2.NewHistoryServiceClient(conn)
 	w.pages = dashboardproxy.NewPages(proxy, nil)
 	w.pages.Past = service.NewPast(resources, proxy, fstest.MapFS{"index.html": {Data: []byte("<!doctype html><p>")}, "static/a.js": {Data: []byte("1")}})
-	api, err := restv2.New(restv2.Options{Conn: channel, Table: table, Dashboard: proxy.Serve, Past: w.pages.Past, Pages: w.pages, Package: service.PutPackage(resources, proxy), FlowControl: entry})
+	api, err := restv2.New(restv2.Options{Conn: channel, Dashboards: proxy, Past: w.pages.Past, Pages: w.pages, Package: service.PutPackage(resources, proxy), FlowControl: entry})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // WriteError writes an error of the gateway in the format of Kubernetes, because clients of these paths expect it.
 func (h *Handler) WriteError(w http.ResponseWriter, err error) {
-	st, code := rest.Failure(h.Table, w.Header(), err)
+	st, code := rest.Failure(h.FlowControl.Table, w.Header(), err)
 	if rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason() == "COMPUTE_TEMPLATE_NOT_FOUND" {
 		code = http.StatusUnprocessableEntity // as KubeRay's server has it: the object is wrong, and not the state of the cluster
 	}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -25,8 +24,6 @@ type Options struct {
 	Host      *url.URL
 	// FlowControl decides on a request before its body is read.
 	FlowControl *flowcontrol.Controller
-	// Table translates the errors that arise here.
-	Table *rpcstatus.Table
 	// Expand applies the compute templates that the groups of a custom resource name, and returns whether there were any.
 	Expand func(ctx context.Context, namespace string, tree map[string]any) (bool, error)
 	// IsRayService reports whether a Service belongs to a Ray cluster, for the context's caller.
@@ -46,13 +43,11 @@ type Handler struct {
 	gate rest.Gate
 }
 
-var _ http.Handler = (*Handler)(nil)
-
 // New returns a Handler.
 func New(o Options) *Handler {
 	o.Transport = retrying{o.Transport}
 	h := &Handler{Options: o}
-	h.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: h.WriteError}
+	h.gate = rest.Gate{FlowControl: o.FlowControl, WriteError: h.WriteError}
 	return h
 }
 
@@ -84,7 +79,7 @@ func (h *Handler) check(r *http.Request, t *target) error {
 	if t.service != "" {
 		ours, err := h.IsRayService(r.Context(), t.namespace, t.service)
 		if err == nil && !ours {
-			err = &rpcstatus.Error{Code: codes.NotFound, Reason: "NOT_FOUND", Message: "kuberay service not found: there is no Service " + t.service + " of a Ray cluster in namespace " + t.namespace}
+			err = rpcstatus.NotFound("kuberay service not found: there is no Service %s of a Ray cluster in namespace %s", t.service, t.namespace)
 		}
 		return err
 	}

@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	}
 	table := rpcstatus.NewTable(rpcstatus.Row{Err: authn.ErrNoCredentials, Code: 16, Reason: "UNAUTHENTICATED"})
 	w.front = httptest.NewServer(New(Options{
-		Transport: transport, Host: host, Table: table, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: alice, Table: table}), Stop: t.Context().Done(),
+		Transport: transport, Host: host, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: alice, Table: table}), Stop: t.Context().Done(),
 		Record: func(resource string, key types.NamespacedName, answer []byte) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -64,15 +64,10 @@ var withTemplates = []string{"rayclusters", "rayjobs", "rayservices"}
 func rayTarget(r *http.Request) *target {
 	t := &target{route: rayPrefix + "{path}", query: r.URL.RawQuery}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, rayPrefix), "/")
-	if len(parts) >= 2 && parts[0] == "namespaces" {
-		t.namespace = parts[1]
-		if len(parts) >= 3 {
-			t.resource = parts[2]
-		}
-		if len(parts) >= 4 {
-			t.name = parts[3]
-		}
-		t.templates = len(parts) >= 3 && slices.Contains(withTemplates, parts[2]) && (r.Method == http.MethodPost && len(parts) == 3 || r.Method == http.MethodPut && len(parts) == 4)
+	if n := len(parts); n >= 2 && parts[0] == "namespaces" {
+		parts = append(parts, "", "")
+		t.namespace, t.resource, t.name = parts[1], parts[2], parts[3]
+		t.templates = slices.Contains(withTemplates, t.resource) && (r.Method == http.MethodPost && n == 3 || r.Method == http.MethodPut && n == 4)
 	}
 	return t
 }

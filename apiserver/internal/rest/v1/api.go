@@ -44,8 +44,6 @@ type Options struct {
 	Conn *interceptor.Channel
 	// FlowControl decides on a request before its body is read.
 	FlowControl *flowcontrol.Controller
-	// Table translates the errors that arise here.
-	Table *rpcstatus.Table
 }
 
 // API is the HTTP handler of this version.
@@ -58,7 +56,7 @@ type API struct {
 // New returns the handler.
 func New(o Options) *API {
 	a := &API{Options: o, routes: rest.RoutesOf(services...)}
-	a.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: a.WriteError}
+	a.gate = rest.Gate{FlowControl: o.FlowControl, WriteError: a.WriteError}
 	return a
 }
 

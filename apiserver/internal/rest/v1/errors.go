@@ -23,7 +23,7 @@ const (
 // WriteError writes an error: code and message in the body, other details in headers.
 func (a *API) WriteError(w http.ResponseWriter, err error) {
 	header := w.Header()
-	st, code := rest.Failure(a.Table, header, err)
+	st, code := rest.Failure(a.FlowControl.Table, header, err)
 	header.Set("Content-Type", typeJSON)
 	header.Set(headerReason, rpcstatus.Detail[*errdetails.ErrorInfo](st).GetReason())
 	if data, err := proto.Marshal(st.Proto()); err == nil {

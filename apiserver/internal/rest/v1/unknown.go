@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,10 +37,7 @@ func unknownMembers(object gjson.Result, md protoreflect.MessageDescriptor, path
 	}
 	object.ForEach(func(key, value gjson.Result) bool {
 		at := strings.TrimPrefix(path+"."+key.Str, ".")
-		f := md.Fields().ByJSONName(key.Str)
-		if f == nil {
-			f = md.Fields().ByName(protoreflect.Name(key.Str))
-		}
+		f := cmp.Or(md.Fields().ByJSONName(key.Str), md.Fields().ByName(protoreflect.Name(key.Str)))
 		switch {
 		case f == nil:
 			found = append(found, at)

@@ -42,7 +42,7 @@ func TestWritesWithWhatIsNotHeeded(t *testing.T) {
 		return next(ctx)
 	})
 	kuberay.RegisterClusterServiceServer(conn, clusterStub{})
-	h := New(Options{Conn: conn, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table}), Table: table})
+	h := New(Options{Conn: conn, FlowControl: flowcontrol.New(flowcontrol.Options{Identifier: authn.NewAnyone(), Table: table})})
 	for _, tc := range []struct {
 		method, target, body, header string
 		want                         int

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
 	"github.com/raygate/raygate/apiserver/internal/encoding"
@@ -41,19 +40,15 @@ func services() []protoreflect.ServiceDescriptor {
 	return all
 }
 
-// Options of New. All are required but Dashboard, Tunnel, Package, Past and Pages.
+// Options of New. All are required but Past and Pages.
 type Options struct {
 	// Conn reaches the services.
 	Conn *interceptor.Channel
 	// FlowControl decides on a request before its body is read.
 	FlowControl *flowcontrol.Controller
-	// Table translates the errors that arise here.
-	Table *rpcstatus.Table
-	// Dashboard answers requests to the dashboard of a cluster. An error means that nothing has been answered. Nil means that dashboards are not served.
-	Dashboard func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, path string) error
-	// Tunnel connects a WebSocket to a port of the head of a cluster. Errors and nil mean the same as for Dashboard.
-	Tunnel func(w http.ResponseWriter, r *http.Request, cluster types.NamespacedName, port string) error
-	// Package stores a package that is one body, and returns its URI. Nil means that packages are taken by gRPC only.
+	// Dashboards leads to the dashboards of clusters, and to the ports of their heads.
+	Dashboards *dashboardproxy.Proxy
+	// Package stores a package that is one body, and returns its URI.
 	Package func(ctx context.Context, req *raygatev2.UploadPackageRequest, content io.Reader) (uri string, err error)
 	// Past serves the answers of dashboards of past sessions. Nil means that there is no history.
 	Past *dashboardproxy.Past
@@ -74,7 +69,7 @@ type API struct {
 // New returns the handler.
 func New(o Options) (*API, error) {
 	a := &API{Options: o, routes: rest.RoutesOf(services()...), files: make(chan struct{}, maxFiles)}
-	a.gate = rest.Gate{FlowControl: o.FlowControl, Table: o.Table, WriteError: a.WriteError}
+	a.gate = rest.Gate{FlowControl: o.FlowControl, WriteError: a.WriteError}
 	var err error
 	a.zip, err = gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(1), gzhttp.EnableZstd(false), gzhttp.ContentTypes([]string{typeJSON, typeYAML}))
 	if err != nil {

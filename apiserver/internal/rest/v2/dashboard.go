@@ -33,8 +33,12 @@ type shown struct {
 	below string
 }
 
-// splitPath splits a path, namespaces/NAMESPACE/clusters/CLUSTER/REST or namespaces/NAMESPACE/history/KIND/NAME/REST.
+// splitPath splits the path of a request to a dashboard, for a ticket or for a tunnel: namespaces/NAMESPACE/clusters/CLUSTER/REST or
+// namespaces/NAMESPACE/history/KIND/NAME/REST.
 func splitPath(u *url.URL) (s shown, ok bool) {
+	if !strings.Contains(u.Path, "/dashboard") && !strings.HasSuffix(u.Path, "/tunnel") {
+		return s, false
+	}
 	below, ok := strings.CutPrefix(u.EscapedPath(), Prefix+"namespaces/")
 	parts := strings.SplitN(below, "/", 4)
 	if !ok || len(parts) < 4 {
@@ -64,38 +68,20 @@ func checkCluster(cluster types.NamespacedName) error {
 // servedDashboard answers requests to dashboards, for tickets and for tunnels, which have no method in the protos. False means that the request is none of
 // these.
 func (a *API) servedDashboard(w http.ResponseWriter, r *http.Request) bool {
-	if !strings.Contains(r.URL.Path, "/dashboard") && !strings.HasSuffix(r.URL.Path, "/tunnel") {
-		return false
-	}
 	s, ok := splitPath(r.URL)
 	path, toDashboard := strings.CutPrefix(s.below, "dashboard/")
+	path = "/" + path
 	switch {
 	case !ok || s.kind != "" && a.Past == nil:
 		return false
 	case s.below == "dashboard:ticket" && a.Pages != nil:
 		a.serveTicket(w, r, s)
-		return true
-	case s.below == "tunnel":
-		return a.servedTunnel(w, r, s)
+	case s.below == "tunnel" && s.kind == "":
+		port := r.URL.Query().Get("port")
+		a.passOn(w, r, dashboardRequest{tunnelRoute, s.NamespacedName, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Dashboards.Tunnel(w, r, s.NamespacedName, port) })
+	case toDashboard && s.kind == "":
+		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.Dashboards.Serve(w, r, s.NamespacedName, path) })
 	case toDashboard:
-		return a.servedPath(w, r, s, "/"+path)
-	}
-	return false
-}
-
-func (a *API) servedTunnel(w http.ResponseWriter, r *http.Request, s shown) bool {
-	if s.kind != "" || a.Tunnel == nil {
-		return false
-	}
-	port := r.URL.Query().Get("port")
-	a.passOn(w, r, dashboardRequest{tunnelRoute, s.NamespacedName, rpcstatus.Quoted(port)}, func(r *http.Request) error { return a.Tunnel(w, r, s.NamespacedName, port) })
-	return true
-}
-
-// servedPath answers a request to path of a dashboard, of a cluster or of a past session.
-func (a *API) servedPath(w http.ResponseWriter, r *http.Request, s shown, path string) bool {
-	switch {
-	case s.kind != "":
 		a.passOn(w, r, dashboardRequest{pastRoute, s.NamespacedName, path}, func(r *http.Request) error {
 			k, err := dashboardproxy.KeyOf(s.kind, s.NamespacedName, r.URL.Query())
 			if err != nil {
@@ -103,8 +89,6 @@ func (a *API) servedPath(w http.ResponseWriter, r *http.Request, s shown, path s
 			}
 			return a.Past.Serve(w, r, k, path)
 		})
-	case a.Dashboard != nil:
-		a.passOn(w, r, dashboardRequest{dashboardRoute, s.NamespacedName, path}, func(r *http.Request) error { return a.Dashboard(w, r, s.NamespacedName, path) })
 	default:
 		return false
 	}
@@ -137,7 +121,7 @@ func (a *API) passOn(w http.ResponseWriter, r *http.Request, d dashboardRequest,
 		}
 		masked := false
 		id := r.Header.Get("X-Request-Id")
-		if st, masked = a.Table.Status(err, id); masked {
+		if st, masked = a.FlowControl.Table.Status(err, id); masked {
 			klog.FromContext(ctx).Error(err, "Masked an internal error", "method", d.route, "requestID", id)
 		}
 		return st.Err()

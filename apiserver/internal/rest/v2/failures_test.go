@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
 	"github.com/raygate/raygate/apiserver/internal/rpcstatus"
 	"github.com/raygate/raygate/hack/failures"
 )
@@ -23,7 +24,7 @@ var reasons = regexp.MustCompile(`(?:Reason: |\bfull\(|codes\.\w+, )"([A-Z_]+)"`
 
 // The documents are generated from a list of failures; it says what the gateway answers, and all of it.
 func TestFailuresAreThoseDocumented(t *testing.T) {
-	a := &API{Options: Options{Table: rpcstatus.NewTable()}}
+	a := &API{Options: Options{FlowControl: flowcontrol.New(flowcontrol.Options{Table: rpcstatus.NewTable()})}}
 	documented := map[string]bool{}
 	for _, f := range failures.All {
 		documented[f.Reason] = true

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"unicode/utf8"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"sigs.k8s.io/yaml"
+
+	"github.com/raygate/raygate/apiserver/internal/rest"
 )
 
 // The content types of bodies.
@@ -74,4 +77,19 @@ func statusJSON(st *spb.Status) ([]byte, error) {
 	var out bytes.Buffer
 	err = json.Compact(&out, data)
 	return out.Bytes(), err
+}
+
+// writeError writes any error as a google.rpc.Status.
+func (a *API) writeError(w http.ResponseWriter, f format, err error) {
+	st, code := rest.Failure(a.FlowControl.Table, w.Header(), err)
+	data, err := statusJSON(st.Proto())
+	if err == nil {
+		data, err = f.encode(data)
+	}
+	if err != nil {
+		data, code = []byte(`{"code":13,"message":"internal error"}`), http.StatusInternalServerError
+	}
+	w.Header().Set("Content-Type", f.contentType())
+	w.WriteHeader(code)
+	_, _ = w.Write(data)
 }

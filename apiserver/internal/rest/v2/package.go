@@ -25,7 +25,7 @@ const (
 // Browsers cannot send it to Ray's dashboard, which refuses them. False means that the request is another one.
 func (a *API) servedPackage(w http.ResponseWriter, r *http.Request) bool {
 	below, ok := strings.CutPrefix(r.URL.Path, Prefix+"namespaces/")
-	if !ok || r.Method != http.MethodPut || a.Package == nil {
+	if !ok || r.Method != http.MethodPut {
 		return false
 	}
 	parts := strings.Split(below, "/")

@@ -66,7 +66,7 @@ func (s *stream) end(err error) {
 	case s.contentType == typeText:
 		panic(http.ErrAbortHandler) // so that no client takes a part of a log for all of it, or an error for a line of it
 	default:
-		st, _ := s.Table.Status(err, s.w.Header().Get("X-Request-Id"))
+		st, _ := s.FlowControl.Table.Status(err, s.w.Header().Get("X-Request-Id"))
 		if data, err := statusJSON(st.Proto()); err == nil {
 			_ = s.send(s.form.failure(data))
 		}
