@@ -71,10 +71,10 @@ func New(o Options) (*Console, error) {
 	c.mux.HandleFunc("POST "+sessionPath, c.enter)
 	c.mux.HandleFunc("DELETE "+sessionPath, c.logout)
 	if c.Providers != nil {
-		c.mux.HandleFunc("GET "+beginPath, c.begin)
-		c.mux.HandleFunc("GET "+login.CallbackPath, c.finish)
-		c.mux.HandleFunc("POST "+logoutPath, c.notify)
-		c.mux.HandleFunc("GET "+logoutPath, c.leave)
+		c.mux.HandleFunc("GET "+beginPath, c.limited(c.begin, c.showFailure))
+		c.mux.HandleFunc("GET "+login.CallbackPath, c.limited(c.finish, c.showFailure))
+		c.mux.HandleFunc("POST "+logoutPath, c.limited(c.notify, c.WriteError))
+		c.mux.HandleFunc("GET "+logoutPath, c.limited(c.leave, c.WriteError))
 	}
 	c.read("/ui/api/rights", c.rights)
 	c.read("/ui/api/namespaces", c.namespaces)

@@ -26,12 +26,19 @@ const askedRate, askedBurst = 20, 200
 
 var errTooMany = &rpcstatus.Error{Code: codes.ResourceExhausted, Reason: "OVERLOADED", Message: "too many logins at once", RetryAfter: time.Second}
 
+// limited limits requests to one of these paths. refuse answers one that is too many.
+func (c *Console) limited(serve http.HandlerFunc, refuse func(w http.ResponseWriter, err error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !c.asked.Allow() {
+			refuse(w, errTooMany)
+			return
+		}
+		serve(w, r)
+	}
+}
+
 // begin leads a browser to the login of a provider.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
-	if !c.asked.Allow() {
-		c.showFailure(w, errTooMany)
-		return
-	}
 	address, sealed, err := c.Providers.Begin(r.URL.Query().Get("issuer"), r.URL.Query().Get("next"))
 	if err != nil {
 		c.showFailure(w, err)
@@ -55,10 +62,6 @@ func setRequest(w http.ResponseWriter, r *http.Request, sealed string) {
 
 // finish makes a session of the answer of a provider, if the gateway knows its user.
 func (c *Console) finish(w http.ResponseWriter, r *http.Request) {
-	if !c.asked.Allow() {
-		c.showFailure(w, errTooMany)
-		return
-	}
 	sealed := ""
 	if kept, err := r.Cookie(cookieOf(r, requestCookie)); err == nil {
 		sealed = kept.Value
@@ -93,10 +96,6 @@ func (c *Console) showFailure(w http.ResponseWriter, err error) {
 
 // notify takes a logout token of a provider.
 func (c *Console) notify(w http.ResponseWriter, r *http.Request) {
-	if !c.asked.Allow() {
-		c.WriteError(w, errTooMany)
-		return
-	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxLogin)
 	if err := r.ParseForm(); err != nil {
 		if _, long := errors.AsType[*http.MaxBytesError](err); long {
@@ -112,10 +111,6 @@ func (c *Console) notify(w http.ResponseWriter, r *http.Request) {
 
 // leave takes the request of a browser whose user has logged out at a provider. The answer is the same for every session.
 func (c *Console) leave(w http.ResponseWriter, r *http.Request) {
-	if !c.asked.Allow() {
-		c.WriteError(w, errTooMany)
-		return
-	}
 	w.Header().Set("Cache-Control", "no-store")
 	c.Providers.Leave(r.URL.Query().Get("iss"), r.URL.Query().Get("sid"))
 }

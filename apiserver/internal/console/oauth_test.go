@@ -144,12 +144,17 @@ func TestClaimsGiveNoUserAnyMore(t *testing.T) {
 
 // Anybody may send these requests, and the gateway asks a provider for each.
 func TestLoginsAreLimited(t *testing.T) {
-	c := newConsole(t, authn.Passthrough, nil)
+	o := newConsole(t, authn.Passthrough, nil).Options
+	o.Providers = &login.Login{}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.asked = rate.NewLimiter(0, 0)
-	for name, handler := range map[string]http.HandlerFunc{"begin": c.begin, "finish": c.finish, "notify": c.notify, "leave": c.leave} {
+	for _, request := range [][2]string{{http.MethodGet, beginPath}, {http.MethodGet, login.CallbackPath}, {http.MethodPost, logoutPath}, {http.MethodGet, logoutPath}} {
 		w := httptest.NewRecorder()
-		if handler(w, httptest.NewRequest(http.MethodGet, "/", nil)); w.Code != http.StatusTooManyRequests {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		if c.ServeHTTP(w, httptest.NewRequest(request[0], request[1], nil)); w.Code != http.StatusTooManyRequests {
+			t.Errorf("%s: %d %s", request, w.Code, w.Body)
 		}
 	}
 }

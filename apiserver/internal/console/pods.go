@@ -67,10 +67,7 @@ func (c *Console) pods(r *http.Request) (any, error) {
 func podOf(p *corev1.Pod) pod {
 	out := pod{
 		Name: p.Name, Cluster: p.Labels[rayv1.LabelCluster], Type: p.Labels[rayv1.LabelNodeType], Group: p.Labels[rayv1.LabelGroup],
-		Status: string(p.Status.Phase), Message: p.Status.Message, Total: len(p.Spec.Containers), Node: p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.UTC(),
-	}
-	if p.Status.Reason != "" {
-		out.Status = p.Status.Reason
+		Status: cmp.Or(p.Status.Reason, string(p.Status.Phase)), Message: p.Status.Message, Total: len(p.Spec.Containers), Node: p.Spec.NodeName, IP: p.Status.PodIP, Created: p.CreationTimestamp.UTC(),
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -8,6 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
+	gateway "github.com/raygate/raygate/apiserver/internal/rest"
+	"github.com/raygate/raygate/pkg/manifest"
 )
 
 // maxNamespaces is the number of namespaces that a page offers; with more it asks for the name.
@@ -41,4 +46,17 @@ func (c *Console) namespaces(r *http.Request) (any, error) {
 	slices.Sort(answer.Namespaces)
 	answer.Complete = list.Continue == ""
 	return answer, nil
+}
+
+// locate returns the positions of the fields of the query in the document of the body, so that pages show the findings of validate_only at
+// their lines. It decides nothing.
+func (c *Console) locate(w http.ResponseWriter, r *http.Request) {
+	c.gate.Enter(w, r, false, func(ctx context.Context, visit *flowcontrol.Visit) error {
+		data, err := gateway.ReadObject(ctx, w, r, visit)
+		if err != nil {
+			return err
+		}
+		writeJSON(w, map[string]any{"positions": manifest.Locate(data, r.URL.Query()["field"])})
+		return nil
+	})
 }
