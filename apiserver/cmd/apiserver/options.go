@@ -99,7 +99,7 @@ func NewOptions() *Options {
 		QPS: -1, Burst: 100, Authentication: string(authn.Passthrough),
 		GRPCAddress: ":8887", HTTPAddress: ":8888", MetricsAddress: ":9090",
 		DrainTimeout: 20 * time.Second, Logging: logsapi.NewLoggingConfiguration(), MaxConnectionAge: 10 * time.Minute, CallTimeout: time.Minute,
-		EnableConsole: true, Telemetry: telemetry.NewOptions(), Packages: newPackageOptions(),
+		EnableConsole: true, Telemetry: telemetry.NewOptions(), Packages: PackageOptions{MaxSize: "512Mi", NamespaceSize: "10Gi", Keep: 14 * 24 * time.Hour},
 		V1: V1Options{Enabled: true, KubernetesPaths: true, Authentication: v1Passthrough},
 		RequestHeader: RequestHeader{
 			UsernameHeaders: []string{"X-Remote-User"}, UIDHeaders: []string{"X-Remote-Uid"}, GroupHeaders: []string{"X-Remote-Group"}, ExtraHeaderPrefixes: []string{"X-Remote-Extra-"},

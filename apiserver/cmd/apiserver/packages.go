@@ -31,10 +31,6 @@ type PackageOptions struct {
 	maxSize, namespaceSize int64
 }
 
-func newPackageOptions() PackageOptions {
-	return PackageOptions{MaxSize: "512Mi", NamespaceSize: "10Gi", Keep: 14 * 24 * time.Hour}
-}
-
 func (p *PackageOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&p.URL, "package-url", p.URL, "URL of the REST address for the Pods of Ray, as in https://raygate-apiserver.raygate-system.svc:8888: RayJobs with a cluster of their own get the files that clients upload from there. Ray must trust the certificate. http:// needs a version of Ray that fetches from it. Unset: the gateway keeps no packages.")
 	fs.StringVar(&p.Store, "package-store", p.Store, "Store of these files, in the form of --history-store. Unset: that of --history-store.")
@@ -74,7 +70,7 @@ func (a *app) openPackages(ctx context.Context) (*packages.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the package store: %w", err)
 	}
-	jobs := a.storesOf(service.Jobs.Resource)
+	jobs := a.stores[service.Jobs.Resource]
 	return packages.New(packages.Options{
 		Bucket: bucket, URL: p.url, Keys: a.opts.pageTokenKeys, Job: jobs.get, Jobs: jobs.all, MaxSize: p.maxSize, NamespaceSize: p.namespaceSize, Keep: p.Keep,
 	}), nil

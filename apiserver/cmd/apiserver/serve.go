@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/sync/errgroup"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -155,31 +156,24 @@ func (a *app) follow(ctx context.Context) {
 	}
 }
 
-// followReadiness sets the gRPC health service to the state of the cache, one entry per service.
+// followReadiness sets the gRPC health service to the state of the cache, one entry per service, until ctx ends.
 func (a *app) followReadiness(ctx context.Context) {
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	wait.UntilWithContext(ctx, func(context.Context) {
 		all := healthpb.HealthCheckResponse_SERVING
-		for i, s := range a.stores {
+		for _, kind := range kinds {
 			state := healthpb.HealthCheckResponse_SERVING
-			if _, err := s.check(); err != nil {
+			if _, err := a.stores[kind.Resource].check(); err != nil {
 				state, all = healthpb.HealthCheckResponse_NOT_SERVING, healthpb.HealthCheckResponse_NOT_SERVING
 			}
-			a.health.SetServingStatus(kinds[i].Service.ServiceName, state)
-			if kinds[i].Resource == service.Clusters.Resource { // services without a cache go by that of clusters
+			a.health.SetServingStatus(kind.Service.ServiceName, state)
+			if kind.Resource == service.Clusters.Resource { // services without a cache go by that of clusters
 				a.health.SetServingStatus(raygatev2.SubmissionService_ServiceDesc.ServiceName, state)
 				a.health.SetServingStatus(raygatev2.HistoryService_ServiceDesc.ServiceName, state)
 				a.health.SetServingStatus(raygatev2.ProfileService_ServiceDesc.ServiceName, state)
 			}
 		}
 		a.health.SetServingStatus("", all)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+	}, 200*time.Millisecond)
 }
 
 // shutdown withdraws readiness, waits for load balancers, ends the streams, and waits with a timeout for running calls.

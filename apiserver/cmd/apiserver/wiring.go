@@ -53,7 +53,7 @@ type app struct {
 	table      *rpcstatus.Table
 	views      *encoding.Cache
 	tokens     store.Tokens
-	stores     []stores             // in the order of kinds
+	stores     map[string]stores    // by resource
 	resources  []*resource.Resource // in the order of kinds
 	dashboards *dashboardproxy.Proxy
 	past       *dashboardproxy.Past // nil without a history
@@ -120,9 +120,9 @@ func (a *app) connect(ctx context.Context, certificates *certificates) (err erro
 		return err
 	}
 	a.tokens = store.NewTokens(o.pageTokenKeys, nil)
-	a.stores = make([]stores, len(kinds))
-	for i := range kinds {
-		a.stores[i] = newStores(kinds[i].Kind, o.Namespaces, store.Options{
+	a.stores = map[string]stores{}
+	for _, kind := range kinds {
+		a.stores[kind.Resource] = newStores(kind.Kind, o.Namespaces, store.Options{
 			Reader: a.ownRay, Writer: a.ray, Tokens: &a.tokens, Views: a.views, LogBytes: o.logBytes(),
 		})
 	}
@@ -142,7 +142,7 @@ func (a *app) addServer(chain interceptor.Interceptor, tls serverTLS) {
 func (a *app) addServices() (err error) {
 	o := a.opts
 	if a.dashboards, err = dashboardproxy.New(dashboardproxy.Options{
-		Caller: a.config, Core: a.core, Pods: a.ownCore, Authorizer: a.authorizer, Cluster: a.storesOf(service.Clusters.Resource).get, KubernetesProxy: o.UseKubernetesProxy, Stop: a.stop,
+		Caller: a.config, Core: a.core, Pods: a.ownCore, Authorizer: a.authorizer, Cluster: a.stores[service.Clusters.Resource].get, KubernetesProxy: o.UseKubernetesProxy, Stop: a.stop,
 	}); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (a *app) addServices() (err error) {
 	a.resources = make([]*resource.Resource, len(kinds))
 	for i, kind := range kinds {
 		a.resources[i] = resource.New(kind, resource.Options{
-			In: storeIn[resource.Store](a.stores[i]), Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
+			In: storeIn[resource.Store](a.stores[kind.Resource]), Authorizer: a.authorizer, Validation: validation.Options{Gates: o.gates},
 			Warn: interceptor.AddWarning, Core: a.core, Views: a.views, Devices: o.devices.live, Profiles: profiles,
 		})
 	}
@@ -181,8 +181,8 @@ func (a *app) addMetrics() {
 	a.registry.MustRegister(a.metrics, a.flow, a.rest,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 		gauge("encoded_bytes", "Bytes of encoded objects kept for answers.", nil, func() float64 { return float64(a.views.Size()) }))
-	for i, s := range a.stores {
-		labels := prometheus.Labels{"resource": kinds[i].Resource}
+	for name, s := range a.stores {
+		labels := prometheus.Labels{"resource": name}
 		a.registry.MustRegister(
 			gauge("cached_objects", "Objects in the watch cache.", labels, func() float64 { return float64(s.size()) }),
 			gauge("cache_age_seconds", "Time without contact to the API server.", labels, func() float64 { return s.age().Seconds() }))
@@ -191,18 +191,8 @@ func (a *app) addMetrics() {
 
 // record makes a write of an object visible to reads. It does nothing for a resource or a namespace that is not served.
 func (a *app) record(resource string, key types.NamespacedName, answer []byte) error {
-	if st, err := a.storesOf(resource).one(key.Namespace); err == nil {
+	if st, err := a.stores[resource].one(key.Namespace); err == nil {
 		return st.Record(key, answer)
-	}
-	return nil
-}
-
-// storesOf returns the stores of a kind by the name of its resource; none for one that is not served.
-func (a *app) storesOf(resource string) stores {
-	for i := range kinds {
-		if kinds[i].Resource == resource {
-			return a.stores[i]
-		}
 	}
 	return nil
 }
@@ -265,8 +255,8 @@ func (a *app) checks() []rest.Check {
 			return "", nil
 		}
 	}}}
-	for i, s := range a.stores {
-		checks = append(checks, rest.Check{Name: "cache-" + kinds[i].Resource, Run: s.check})
+	for _, kind := range kinds {
+		checks = append(checks, rest.Check{Name: "cache-" + kind.Resource, Run: a.stores[kind.Resource].check})
 	}
 	return checks
 }
