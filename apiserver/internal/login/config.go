@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -64,9 +65,7 @@ func Load(file string, issuers *apiserver.AuthenticationConfiguration) (*Config,
 	if err := yaml.UnmarshalStrict(text, c); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
-	if c.CheckInterval.Duration == 0 {
-		c.CheckInterval.Duration = defaultInterval
-	}
+	c.CheckInterval.Duration = cmp.Or(c.CheckInterval.Duration, defaultInterval)
 	errs := []error{c.checkRedirect()}
 	if c.CheckInterval.Duration < minInterval {
 		errs = append(errs, fmt.Errorf("checkInterval: %s is shorter than %s", c.CheckInterval.Duration, minInterval))

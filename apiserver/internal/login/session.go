@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -161,10 +162,7 @@ func (p *provider) renew(ctx context.Context, old *session) (*session, error) {
 	if next.Subject != old.Subject {
 		return nil, errEnded
 	}
-	if next.SID == "" {
-		next.SID = old.SID
-	}
-	next.ID, next.Began = old.ID, old.Began
+	next.ID, next.Began, next.SID = old.ID, old.Began, cmp.Or(next.SID, old.SID)
 	return next, nil
 }
 

@@ -39,8 +39,6 @@ type historyServer struct {
 	clock  clock.PassiveClock
 }
 
-var _ raygatev2.HistoryServiceServer = (*historyServer)(nil)
-
 // summaryRoom is the approximate memory of a record on a page, and nodeLogRoom that of what is said about a log of a node.
 const summaryRoom, nodeLogRoom = 4 << 10, 1 << 10
 

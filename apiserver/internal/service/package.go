@@ -77,10 +77,7 @@ func (s *submissionServer) GetPackage(ctx context.Context, req *raygatev2.GetPac
 	if err == nil && uri == "" {
 		err = &rpcstatus.Error{Code: codes.NotFound, Reason: "PACKAGE_NOT_FOUND", Message: fmt.Sprintf("there is no package %s here", req.GetPackageName())}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &raygatev2.GetPackageResponse{Uri: uri}, nil
+	return &raygatev2.GetPackageResponse{Uri: uri}, err
 }
 
 // findPackage returns the URI of a package; empty if there is none.

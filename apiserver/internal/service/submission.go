@@ -86,8 +86,6 @@ type submissionServer struct {
 	packages *packages.Store
 }
 
-var _ raygatev2.SubmissionServiceServer = (*submissionServer)(nil)
-
 // newSubmissionServer returns a server without tokens of pages.
 func newSubmissionServer(r Resources, dashboards *dashboardproxy.Proxy) *submissionServer {
 	return &submissionServer{Dashboards: Dashboards{r.of(Clusters), dashboards}, jobs: r.of(Jobs), packages: r.Packages}

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
@@ -24,9 +25,7 @@ func ClusterToRay(c *kuberay.Cluster, templates Templates, now time.Time) (*rayv
 	spec, more := specToRay(c.GetClusterSpec(), specOptions{
 		version: c.GetVersion(), shared: c.GetEnvs(), serve: c.GetAnnotations()[rayv1.AnnotationEnableServeService] == "true", templates: templates,
 	})
-	if spec != nil {
-		rc.Spec = *spec
-	}
+	rc.Spec = ptr.Deref(spec, rayv1.RayClusterSpec{})
 	return rc, append(errs, more...)
 }
 

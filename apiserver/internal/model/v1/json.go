@@ -27,7 +27,7 @@ func AppendJSON(dst []byte, m proto.Message) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding a %s: %w", m.ProtoReflect().Descriptor().Name(), err)
 	}
-	for path, value := range emptyFields(m.ProtoReflect(), "", nil) {
+	for path, value := range emptyFields(m.ProtoReflect(), "", map[string]string{}) {
 		if data, err = sjson.SetRawBytes(data, path, []byte(value)); err != nil {
 			return nil, fmt.Errorf("encoding %s: %w", path, err)
 		}
@@ -66,9 +66,6 @@ func emptyFields(m protoreflect.Message, path string, found map[string]string) m
 		switch {
 		case !m.Has(f):
 			if text, ok := always[f.FullName()]; ok {
-				if found == nil {
-					found = map[string]string{}
-				}
 				found[at] = text
 			}
 		case f.Message() == nil || f.IsMap():

@@ -21,9 +21,7 @@ func ServiceToRay(s *kuberay.RayService, templates Templates, now time.Time) (*r
 	rs.Spec.ServiceUnhealthySecondThreshold = nonZero(max(s.GetServiceUnhealthySecondThreshold(), 0))       //nolint:staticcheck // clients still send it
 	rs.Spec.DeploymentUnhealthySecondThreshold = nonZero(max(s.GetDeploymentUnhealthySecondThreshold(), 0)) //nolint:staticcheck // clients still send it
 	spec, more := specToRay(s.GetClusterSpec(), specOptions{version: s.GetVersion(), serve: true, templates: templates})
-	if spec != nil {
-		rs.Spec.RayClusterSpec = *spec
-	}
+	rs.Spec.RayClusterSpec = ptr.Deref(spec, rayv1.RayClusterSpec{})
 	return rs, append(errs, more...)
 }
 

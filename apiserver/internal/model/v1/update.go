@@ -89,13 +89,7 @@ func alignPod(name string, stored, before, after *corev1.PodTemplateSpec) {
 		delete(was.Resources.Limits, resource)
 		delete(was.Resources.Requests, resource)
 	}
-	var gone []corev1.Toleration
-	for _, t := range before.Spec.Tolerations {
-		if !slices.Contains(after.Spec.Tolerations, t) {
-			gone = append(gone, t)
-		}
-	}
-	before.Spec.Tolerations = gone
+	before.Spec.Tolerations = slices.DeleteFunc(before.Spec.Tolerations, func(t corev1.Toleration) bool { return slices.Contains(after.Spec.Tolerations, t) })
 }
 
 // alignReplicas keeps the lower bound of a worker group that is shown as zero and returned as zero: for a new group zero means the number
