@@ -24,7 +24,7 @@ import (
 )
 
 // The built gateway on a real control plane. There is no operator: the tests set what statuses say.
-var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
+var controlPlane = controlplane.Share(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 

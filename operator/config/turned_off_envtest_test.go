@@ -7,37 +7,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
-	"github.com/raygate/raygate/test/controlplane"
 )
 
 // Webhooks can be turned off as docs/webhooks.md says, although the operator, or cert-manager, has written a CA into the conversion of the CRDs: server-side apply
 // takes out what it has put in, and the CA without the rest is refused, so that the patch comes first.
 func TestWebhooksAreTurnedOff(t *testing.T) {
-	ctrllog.SetLogger(logr.Discard())
-	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := client.New(env.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _ := connect(t)
 	apply(t, c, build(t, "with-webhooks-self-managed", nil))
 	for _, name := range certs.CRDs {
 		var crd apiextensionsv1.CustomResourceDefinition

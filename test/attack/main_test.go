@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	env, stop, err := controlplane.StartForMain(controlplane.Options{Own: true, Nodes: -1, WithoutScheduler: true})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{Nodes: -1, WithoutScheduler: true})
 	if err != nil {
 		return 0, err
 	}

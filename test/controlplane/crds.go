@@ -21,6 +21,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+// CRDs name a set of CustomResourceDefinitions.
+type CRDs int
+
+const (
+	// FullCRDs are the generated CRDs: schemas, defaults and rules. The API server takes seconds of CPU to load them.
+	FullCRDs CRDs = iota
+	// LightCRDs have the names, versions, scopes, subresources and printer columns of the generated ones, and a schema that accepts every object. They
+	// are for tests that depend neither on defaults nor on refusals of the API server.
+	LightCRDs
+	// NoCRDs installs none.
+	NoCRDs
+)
+
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // installCRDs applies the generated files, one CustomResourceDefinition each, and waits until all are established.

@@ -39,13 +39,13 @@ type Options struct {
 	// WithoutScheduler: Pods stay unscheduled.
 	WithoutScheduler bool
 	// WithoutControllerManager: nothing is garbage collected and no Endpoints,
-	// Jobs or ServiceAccounts work; Pods can then be created only in namespaces
-	// where the test makes the ServiceAccount "default" itself.
+	// Jobs or ServiceAccounts work; Pods can then be created only in a World and in
+	// namespaces where the test makes the ServiceAccount "default" itself.
 	WithoutControllerManager bool
 	// CRDs are the CustomResourceDefinitions that are installed; the zero value is FullCRDs.
 	CRDs CRDs
 	// Own: the package never uses a control plane that it shares with other packages. A test needs its own when it kills the API server, changes
-	// CRDs, registers webhooks, runs an operator or a gateway on all namespaces, or expects that a kind or an object does not exist.
+	// CRDs, registers webhooks for all namespaces, runs an operator on all namespaces, or expects that a kind or an object does not exist.
 	Own bool
 	// AuditPolicy is the path of an audit policy, by which the API server writes Dir/logs/audit.log; empty means that it writes none.
 	AuditPolicy string
@@ -53,19 +53,6 @@ type Options struct {
 	// when it changes. Empty means that there are none.
 	AuthenticationConfig string
 }
-
-// CRDs name a set of CustomResourceDefinitions.
-type CRDs int
-
-const (
-	// FullCRDs are the generated CRDs: schemas, defaults and rules. The API server takes seconds of CPU to load them.
-	FullCRDs CRDs = iota
-	// LightCRDs have the names, versions, scopes, subresources and printer columns of the generated ones, and a schema that accepts every object. They
-	// are for tests that depend neither on defaults nor on refusals of the API server.
-	LightCRDs
-	// NoCRDs installs none.
-	NoCRDs
-)
 
 // Env is a running control plane.
 type Env struct {
@@ -82,6 +69,8 @@ type Env struct {
 
 	// attached means that another process started the control plane and other packages use it.
 	attached bool
+	// options are those that it runs with.
+	options Options
 
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -102,8 +91,14 @@ func Start(tb testing.TB, o Options) *Env {
 	return e
 }
 
-// StartForMain runs a control plane; stop ends it and may be called more than once.
+// StartForMain runs a control plane, or finds the one with these options that packages share; see Share. stop ends it unless others use it, and may
+// be called more than once.
 func StartForMain(o Options) (env *Env, stop func(), err error) {
+	if e, err := attach(o); err != nil {
+		return nil, nil, err
+	} else if e != nil {
+		return e, e.Stop, nil
+	}
 	dir, err := os.MkdirTemp("", "raygate-controlplane-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("making folder for the control plane: %w", err)
@@ -125,28 +120,28 @@ func startIn(dir string, o Options) (*Env, error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, errors.New("bin/raygate-local is not built; run: make localcluster")
 	}
-	e := newEnv(dir)
-	if err := e.startSeeded(root, program, o); err != nil {
+	e := newEnv(dir, o)
+	if err := e.startSeeded(root, program); err != nil {
 		e.Stop()
 		return nil, err
 	}
 	return e, nil
 }
 
-func newEnv(dir string) *Env {
-	return &Env{Dir: dir, output: &lockedBuffer{}, ended: make(chan struct{})}
+func newEnv(dir string, o Options) *Env {
+	return &Env{Dir: dir, options: o, output: &lockedBuffer{}, ended: make(chan struct{})}
 }
 
-// startSeeded starts on a copy of the seed for these options, and waits until the API server serves the CRDs.
-func (e *Env) startSeeded(repo, program string, o Options) error {
-	from, err := seed(repo, program, o.CRDs)
+// startSeeded starts on a copy of the seed for the options, and waits until the API server serves the CRDs.
+func (e *Env) startSeeded(repo, program string) error {
+	from, err := seed(repo, program, e.options.CRDs)
 	if err != nil {
 		return err
 	}
 	if err := os.CopyFS(e.Dir, os.DirFS(from)); err != nil {
 		return fmt.Errorf("copying the seed of the control plane: %w", err)
 	}
-	if err := e.start(program, o); err != nil {
+	if err := e.start(program); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
@@ -154,8 +149,8 @@ func (e *Env) startSeeded(repo, program string, o Options) error {
 	return e.awaitServed(ctx)
 }
 
-func (e *Env) start(program string, o Options) error {
-	e.cmd = exec.Command(program, append([]string{"control-plane", "--dir", e.Dir, "--exit-with-parent"}, o.flags()...)...)
+func (e *Env) start(program string) error {
+	e.cmd = exec.Command(program, append([]string{"control-plane", "--dir", e.Dir, "--exit-with-parent"}, e.options.flags()...)...)
 	e.cmd.Stdout, e.cmd.Stderr = e.output, e.output
 	// The system closes this pipe when this process ends for any reason.
 	stdin, err := e.cmd.StdinPipe()

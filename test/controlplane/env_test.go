@@ -16,7 +16,7 @@ import (
 // TestEnv walks through the life of a control plane: Pods become Ready, a crash
 // of the API server loses nothing, and nothing is left behind.
 func TestEnv(t *testing.T) {
-	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
+	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs, Own: true})
 	client, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)

@@ -79,9 +79,9 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 		return fmt.Errorf("making seed: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	e := newEnv(work)
+	e := newEnv(work, Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 	defer e.end()
-	if err := e.start(program, Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true}); err != nil {
+	if err := e.start(program); err != nil {
 		return fmt.Errorf("making seed: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startLimit)

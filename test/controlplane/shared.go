@@ -19,9 +19,6 @@ type Shared struct {
 func Share(o Options) *Shared {
 	s := &Shared{stop: func() {}}
 	s.start = sync.OnceValues(func() (*Env, error) {
-		if env, err := attach(o); env != nil || err != nil {
-			return env, err
-		}
 		env, stop, err := StartForMain(o)
 		if err == nil {
 			s.stop = stop

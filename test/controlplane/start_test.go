@@ -12,7 +12,7 @@ func BenchmarkStart(b *testing.B) {
 	for name, crds := range map[string]controlplane.CRDs{"none": controlplane.NoCRDs, "light": controlplane.LightCRDs, "full": controlplane.FullCRDs} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				_, stop, err := controlplane.StartForMain(controlplane.Options{CRDs: crds, Nodes: -1, WithoutScheduler: true})
+				_, stop, err := controlplane.StartForMain(controlplane.Options{CRDs: crds, Own: true, Nodes: -1, WithoutScheduler: true})
 				if err != nil {
 					b.Fatal(err)
 				}

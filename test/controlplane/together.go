@@ -25,7 +25,7 @@ func attach(o Options) (*Env, error) {
 		if offered != o {
 			continue
 		}
-		e := newEnv(filepath.Join(root, name))
+		e := newEnv(filepath.Join(root, name), o)
 		e.attached = true
 		r, ok := e.readReady()
 		if !ok {

@@ -47,6 +47,9 @@ func (e *Env) World(t *testing.T, prefix string) *World {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
 	w.Create(ns)
 	w.Namespace = ns.Name
+	if e.options.WithoutControllerManager {
+		w.Create(&corev1.ServiceAccount{ObjectMeta: w.At("default")})
+	}
 	w.Eventually("the default service account", func() bool { return w.Read(&corev1.ServiceAccount{ObjectMeta: w.At("default")}) })
 	return w
 }

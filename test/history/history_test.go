@@ -246,7 +246,7 @@ type stage struct {
 
 func start(t *testing.T) *stage {
 	t.Helper()
-	env := controlplane.Start(t, controlplane.Options{Own: true})
+	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.LightCRDs, Own: true})
 	logs := t.TempDir()
 	folder := t.TempDir()
 	store := "--history-store=file://" + folder

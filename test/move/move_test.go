@@ -107,7 +107,7 @@ func TestMoveAndBack(t *testing.T) {
 }
 
 func newCluster(t *testing.T) *cluster {
-	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs})
+	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs, Own: true})
 	kube, err := client.New(env.Config, client.Options{Scheme: controlplane.Scheme(t)})
 	if err != nil {
 		t.Fatal(err)

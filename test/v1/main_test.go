@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (int, error) {
 	log.SetLogger(klog.Background())
-	env, stop, err := controlplane.StartForMain(controlplane.Options{})
+	env, stop, err := controlplane.StartForMain(controlplane.Options{Own: true})
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,7 @@ import (
 
 // TestDashboards uses dashboards behind the Service proxy of a real API server, as users with different rights.
 func TestDashboards(t *testing.T) {
-	env := controlplane.Start(t, controlplane.Options{Nodes: 1})
+	env := shared.Env(t)
 	kube, err := kubernetes.NewForConfig(env.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -79,13 +79,13 @@ func TestDashboards(t *testing.T) {
 	})
 }
 
-// head makes a cluster as the operator would, on simulated nodes.
+// head makes a cluster as the operator would, on the simulated node.
 func head(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, name, token string) {
 	t.Helper()
 	ctx := t.Context()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-head", Labels: map[string]string{"ray.io/node-type": "head", "ray.io/cluster": name}},
-		Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
+		Spec: corev1.PodSpec{NodeName: node, RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
 			Name: "ray-head", Image: "rayproject/ray:2.52.0", Ports: []corev1.ContainerPort{{Name: "dashboard", ContainerPort: 8265}},
 		}}},
 	}
@@ -294,7 +294,7 @@ func testJobLogs(t *testing.T, env *controlplane.Env, kube kubernetes.Interface,
 func testSubmitterPod(t *testing.T, kube kubernetes.Interface, jobs served, name string, as func(user string) caller) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name + "-x", Labels: map[string]string{"batch.kubernetes.io/job-name": name}},
-		Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "any", Image: "x"}}},
+		Spec:       corev1.PodSpec{NodeName: node, RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "any", Image: "x"}}},
 	}
 	if _, err := kube.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

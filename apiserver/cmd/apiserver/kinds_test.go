@@ -21,7 +21,7 @@ import (
 
 // TestKinds holds every method of every kind to a real API server, by gRPC and by REST.
 func TestKinds(t *testing.T) {
-	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, AuditPolicy: auditPolicy(t)})
+	env := shared.Env(t)
 	p := startProcess(t, env.Config, authn.None)
 	callers := map[string]caller{"grpc": newGRPCCaller(t, p.grpc, ""), "rest": restCaller{base: p.http}}
 	for _, s := range allServed() {
@@ -265,9 +265,6 @@ func testEvents(t *testing.T, env *controlplane.Env, callers map[string]caller) 
 		t.Fatal(err)
 	}
 	created := s.must(t, callers["rest"], s.method(t, "Create", ""), object{"namespace": "default", s.body: s.example(t, "ailing")})
-	if _, err := kube.CoreV1().ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 	pod, err := kube.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "ailing-head-x", Labels: map[string]string{"ray.io/cluster": "ailing", "ray.io/node-type": "head"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "rayproject/ray:nope"}}},

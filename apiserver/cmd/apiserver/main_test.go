@@ -20,7 +20,11 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-var shared = controlplane.Share(controlplane.Options{Own: true, Nodes: -1, WithoutScheduler: true})
+// node is the name of the only one of the control plane.
+const node = "raygate-node-0"
+
+// shared runs a Pod only if the test gives it the node.
+var shared = controlplane.Share(controlplane.Options{Own: true, Nodes: 1, WithoutScheduler: true, AuditPolicy: "testdata/audit.yaml"})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asGateway) != "" {

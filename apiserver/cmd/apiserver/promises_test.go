@@ -21,6 +21,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -84,7 +85,11 @@ func testUnknownFields(t *testing.T, env *controlplane.Env, callers map[string]c
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := crds.Patch(t.Context(), s.Resource+".ray.io", types.JSONPatchType, data, metav1.PatchOptions{}); err != nil {
+		_, err = crds.Patch(t.Context(), s.Resource+".ray.io", types.JSONPatchType, data, metav1.PatchOptions{})
+		for apierrors.IsTimeout(err) { // a busy machine compiles the rules for longer than a request may take
+			_, err = crds.Patch(t.Context(), s.Resource+".ray.io", types.JSONPatchType, data, metav1.PatchOptions{})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,17 +248,6 @@ func testRights(t *testing.T, env *controlplane.Env) {
 		}
 	}
 	testAuditLog(t, env)
-}
-
-// auditPolicy writes one that logs who changes objects of Ray.
-func auditPolicy(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "audit.yaml")
-	const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [create, update, patch], resources: [{group: ray.io}], omitStages: [RequestReceived]}]\n"
-	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // testAuditLog looks who made the changes of testRights according to the API server: none but the callers of the gateway. What is to be changed was

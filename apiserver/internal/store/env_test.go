@@ -23,7 +23,7 @@ import (
 
 // TestOnAPIServer runs what only a real API server can tell, on one control plane.
 func TestOnAPIServer(t *testing.T) {
-	env := controlplane.Start(t, controlplane.Options{Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, CRDs: controlplane.NoCRDs})
+	env := controlplane.Start(t, controlplane.Options{Own: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, CRDs: controlplane.NoCRDs})
 	start := func(t *testing.T) *Store {
 		t.Helper()
 		client, err := NewClient(env.Config, NewScheme(configMaps.GroupVersionKind), corev1.SchemeGroupVersion, nil)

@@ -43,6 +43,7 @@ func TestRayOnSimulatedNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { f(t, c) })
 	}
+	t.Run("crash", func(t *testing.T) { testCrash(t, c) }) // ends the cluster
 }
 
 // run submits an entrypoint through the Service proxy and waits for a status.
@@ -387,18 +388,16 @@ func testHang(t *testing.T, c *cluster) {
 	}
 }
 
-// TestCrash: what a killed supervisor has left is ended by the next one of the same folder, and the Pods learn of it.
-func TestCrash(t *testing.T) {
-	dir := t.TempDir()
-	c := startCluster(t, dir)
-	c.head(t, "demo", nil)
-	c.run(t, "demo", "long", `setsid sh -c 'echo "pid $$"; exec sleep 300' & wait`, "RUNNING")
-	job := pidIn(t, func() string { return c.jobLog(t, "demo", "long") })
-	c.create(t, submitter("sub", `: ray job list; echo before the crash; sleep 300`, corev1.RestartPolicyNever))
-	c.create(t, submitter("again", `: ray job list; if [ ! -f seen ]; then touch seen; echo seen; sleep 300; fi; echo after the crash`, corev1.RestartPolicyOnFailure))
-	c.phase(t, "sub", corev1.PodRunning)
-	c.phase(t, "again", corev1.PodRunning)
-	for name, line := range map[string]string{"sub": "before the crash\n", "again": "seen\n"} {
+// testCrash: what a killed supervisor has left is ended by the next one of the same folder, and the Pods learn of it.
+func testCrash(t *testing.T, c *cluster) {
+	c.head(t, "crashed", nil)
+	c.run(t, "crashed", "long", `setsid sh -c 'echo "pid $$"; exec sleep 300' & wait`, "RUNNING")
+	job := pidIn(t, func() string { return c.jobLog(t, "crashed", "long") })
+	c.create(t, submitter("crash-ends", `: ray job list; echo before the crash; sleep 300`, corev1.RestartPolicyNever))
+	c.create(t, submitter("crash-restarts", `: ray job list; if [ ! -f seen ]; then touch seen; echo seen; sleep 300; fi; echo after the crash`, corev1.RestartPolicyOnFailure))
+	c.phase(t, "crash-ends", corev1.PodRunning)
+	c.phase(t, "crash-restarts", corev1.PodRunning)
+	for name, line := range map[string]string{"crash-ends": "before the crash\n", "crash-restarts": "seen\n"} {
 		within(t, name+" writes", func() bool { out, _ := c.kubectl(t, "", "logs", name); return out == line })
 	}
 	if err := c.cmd.Process.Kill(); err != nil {
@@ -408,23 +407,23 @@ func TestCrash(t *testing.T) {
 	if !alive(job) {
 		t.Fatal("the process of a job ends with the supervisor: nothing is left for the next one to end")
 	}
-	c = startCluster(t, dir)
+	c = startCluster(t, c.dir)
 	if alive(job) {
 		t.Error("the process of a job outlives the restart")
 	}
-	if done := c.phase(t, "sub", corev1.PodFailed).Status.ContainerStatuses[0].State.Terminated; done == nil || done.ExitCode != 137 {
+	if done := c.phase(t, "crash-ends", corev1.PodFailed).Status.ContainerStatuses[0].State.Terminated; done == nil || done.ExitCode != 137 {
 		t.Errorf("container state %+v", done)
 	}
-	if out, _ := c.kubectl(t, "", "logs", "sub"); out != "before the crash\n" {
+	if out, _ := c.kubectl(t, "", "logs", "crash-ends"); out != "before the crash\n" {
 		t.Errorf("log %q", out)
 	}
-	c.phase(t, "again", corev1.PodSucceeded)
-	if out, _ := c.kubectl(t, "", "logs", "again"); out != "after the crash\n" {
+	c.phase(t, "crash-restarts", corev1.PodSucceeded)
+	if out, _ := c.kubectl(t, "", "logs", "crash-restarts"); out != "after the crash\n" {
 		t.Errorf("log %q", out)
 	}
 	// As after the restart of a head without fault tolerance.
 	within(t, "the head is back without its jobs", func() bool {
-		text, err := c.proxy(t, "GET", "demo", "/api/jobs/", "")
+		text, err := c.proxy(t, "GET", "crashed", "/api/jobs/", "")
 		return err == nil && text == "[]\n"
 	})
 }

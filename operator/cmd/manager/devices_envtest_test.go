@@ -73,7 +73,7 @@ func TestRegistryWithoutWebhooks(t *testing.T) {
 
 // TestDeviceAdmissionWithoutLeading: a replica that does not lead gets to know Pods and quotas, and answers.
 func TestDeviceAdmissionWithoutLeading(t *testing.T) {
-	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs, Nodes: -1, WithoutScheduler: true})
+	env := shared.Env(t)
 	w := env.World(t, "devices-")
 	file := filepath.Join(t.TempDir(), "registry.yaml")
 	if err := os.WriteFile(file, []byte("apiVersion: devices.ray.io/v1alpha1\nkind: DeviceRegistry\nvendors:\n- {name: a, resources: {count: a.io/x}}\n"), 0o600); err != nil {

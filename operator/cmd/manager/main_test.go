@@ -14,8 +14,8 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-// shared is the control plane of the tests that need one.
-var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Own: true})
+// shared is the control plane of the tests that need one. Pods run only if the test gives them the node.
+var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Own: true, Nodes: 1, WithoutScheduler: true})
 
 // actAsOperator makes this test program be the operator, so that exit codes and output are those of a real process.
 const actAsOperator = "RAYGATE_TEST_ACT_AS_OPERATOR"

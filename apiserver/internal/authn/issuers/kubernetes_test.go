@@ -50,7 +50,9 @@ func TestMappingsActAsInKubernetes(t *testing.T) {
 	controlplane.SkipShort(t)
 	plain, advanced := oidcprovider.New(t), oidcprovider.New(t)
 	plain.Mappings, advanced.Mappings = byClaims, byExpressions
-	env := controlplane.Start(t, controlplane.Options{Nodes: -1, Own: true, AuthenticationConfig: write(t, plain.Config(advanced))})
+	env := controlplane.Start(t, controlplane.Options{
+		CRDs: controlplane.NoCRDs, Own: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true, AuthenticationConfig: write(t, plain.Config(advanced)),
+	})
 	i, identify := start(t, plain, advanced)
 	i.await(t)
 	whoAmI := func(ctx context.Context, config *rest.Config) (*authenticationv1.UserInfo, error) {

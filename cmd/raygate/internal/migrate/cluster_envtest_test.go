@@ -25,7 +25,7 @@ import (
 )
 
 // shared has no Pods: nothing runs from the objects.
-var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Own: true, Nodes: -1})
+var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) { shared.Main(m) }
 

@@ -69,7 +69,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	e, stop, err := controlplane.StartForMain(controlplane.Options{})
+	e, stop, err := controlplane.StartForMain(controlplane.Options{Own: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 	if err != nil {
 		return 0, err
 	}

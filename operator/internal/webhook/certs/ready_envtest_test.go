@@ -22,7 +22,7 @@ const limit = 3 * time.Minute
 
 // TestReadyOnceMountedAndKnown: a new installation is not ready before its certificate is mounted, and then the API server knows the CA.
 func TestReadyOnceMountedAndKnown(t *testing.T) {
-	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs, Nodes: -1, WithoutScheduler: true})
+	env := controlplane.Start(t, controlplane.Options{CRDs: controlplane.NoCRDs, Own: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 	c, err := client.New(env.Config, client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {
 		t.Fatal(err)

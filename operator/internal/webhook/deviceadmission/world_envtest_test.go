@@ -38,8 +38,8 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-// Pods stay pending: nothing is scheduled.
-var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, CRDs: controlplane.NoCRDs})
+// Pods stay pending: nothing is scheduled. Each webhook is registered for the namespace of its test.
+var controlPlane = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Nodes: -1, WithoutScheduler: true})
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())

@@ -27,7 +27,8 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-var controlPlane = controlplane.Share(controlplane.Options{WithoutScheduler: true, Nodes: -1, CRDs: controlplane.NoCRDs})
+// controlPlane calls for each Pod webhooks that do not exist: no test makes one.
+var controlPlane = controlplane.Share(controlplane.Options{CRDs: controlplane.NoCRDs, Own: true, Nodes: -1, WithoutScheduler: true, WithoutControllerManager: true})
 
 func TestMain(m *testing.M) { controlPlane.Main(m) }
 
