@@ -54,6 +54,20 @@ func idle(ctx context.Context, s *session) error {
 		return err
 	}
 	s.reportIdle(counts, memory, cpu)
+	return s.restartIdle(ctx, proxy, operator, namespace)
+}
+
+// restartIdle counts the requests of an operator that starts with the fleet there. A watch may begin with the list of its kind.
+func (s *session) restartIdle(ctx context.Context, proxy *countingProxy, operator *process, namespace string) error {
+	s.stop(operator)
+	proxy.reset()
+	if _, err := s.startOperatorBehind(ctx, proxy, "--leader-elect", "--leader-election-namespace="+namespace); err != nil {
+		return err
+	}
+	if err := pause(ctx, idleFor); err != nil {
+		return err
+	}
+	s.reportRestart(proxy.reset())
 	return nil
 }
 
@@ -101,4 +115,21 @@ func (s *session) reportIdle(counts map[request]int, memory, cpu float64) {
 	s.add(fleet+"API requests in a minute besides leases and watches", "", one(float64(others)), nil, atMost(0))
 	s.add("  requests for leases", "", one(float64(leases)), nil, nil)
 	s.add("  watches begun", "", one(float64(watches)), nil, nil)
+}
+
+func (s *session) reportRestart(counts map[request]int) {
+	writes, reads := 0, 0
+	for q, n := range counts {
+		switch {
+		case q.resource == "leases.coordination.k8s.io":
+		case q.isWrite():
+			writes += n
+			s.logf("%d times %s %s", n, q.verb, q.resource)
+		case q.verb == "list", q.verb == "watch" && counts[request{"list", q.resource}] == 0:
+			s.logf("%d times %s %s", n, q.verb, q.resource)
+			reads = max(reads, n)
+		}
+	}
+	s.add("the same, in a minute after a restart: writes", "", []float64{float64(writes)}, nil, atMost(0))
+	s.add("the same: lists of a kind, at most", "", []float64{float64(reads)}, nil, atMost(1))
 }

@@ -31,3 +31,22 @@ func TestReportIdle(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }
+
+func TestReportRestart(t *testing.T) {
+	var report Report
+	s := &session{name: "idle", report: &report, logf: t.Logf}
+	s.reportRestart(map[request]int{
+		{"update", "leases.coordination.k8s.io"}: 30,
+		{"patch", "pods"}:                        2,
+		{"list", "pods"}:                         1,
+		{"watch", "pods"}:                        3, // goes on from the list
+		{"watch", "services"}:                    2, // begins with a list
+	})
+	var got []float64
+	for _, row := range report.Rows {
+		got = append(got, row.Measured)
+	}
+	if diff := cmp.Diff([]float64{2, 2}, got); diff != "" {
+		t.Errorf("writes and lists of a kind (-want +got):\n%s", diff)
+	}
+}

@@ -36,9 +36,10 @@ type submitCommand struct {
 	runtimeEnvFile string
 	resources      map[string]string
 	following
-	noWake bool
-	dry    dryRun
-	output output.Flags
+	noWake    bool
+	dry       dryRun
+	output    output.Flags
+	ofCluster pflag.FlagSet // the flags that make no sense for a cluster that runs
 }
 
 func newSubmit(flags *connect.Flags) *cobra.Command {
@@ -86,7 +87,18 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 		Args: folderAndCommand,
 		RunE: run(flags, c.run),
 	}
-	f := cmd.Flags()
+	c.addJob(cmd.Flags())
+	c.addCluster(&c.ofCluster)
+	cmd.Flags().AddFlagSet(&c.ofCluster)
+	cmd.Flags().BoolVar(&c.noWake, "no-wake", false, "do not resume a cluster that is suspended because it was idle or old, or by its schedule; fail")
+	c.addFollowing(cmd.Flags())
+	cmd.Flags().StringVarP(&c.output.Form, "output", "o", "yaml", "output format of --dry-run: yaml, json or name")
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	return cmd
+}
+
+// addJob adds the flags of the job.
+func (c *submitCommand) addJob(f *pflag.FlagSet) {
 	f.StringVar(&c.cluster, "cluster", "", "running cluster to submit to; without it the job gets a new cluster")
 	f.StringVar(&c.Name, "name", "", "name of the RayJob, or id of the submission (default a generated name)")
 	f.StringToStringVar(&c.Env, "env", nil, "environment variables of the job, as NAME=VALUE")
@@ -97,6 +109,10 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.Float32Var(&c.GPUs, "entrypoint-gpus", 0, "GPUs reserved for the command")
 	f.Int64Var(&c.Memory, "entrypoint-memory", 0, "memory reserved for the command, in bytes; only with --cluster")
 	f.StringToStringVar(&c.resources, "entrypoint-resources", nil, "custom resources reserved for the command, as NAME=AMOUNT")
+}
+
+// addCluster adds the flags of a new cluster, and of the RayJob that makes it.
+func (c *submitCommand) addCluster(f *pflag.FlagSet) {
 	f.StringVar(&c.RayVersion, "ray-version", "2.60.0", "version of Ray of the new cluster")
 	f.StringVar(&c.Image, "image", "", "image of the new cluster (default rayproject/ray of that version)")
 	f.StringVar(&c.Head.CPU, "head-cpu", "1", "CPU of the head Pod")
@@ -119,12 +135,7 @@ The exit code is that of the command. Other codes: 1 the job failed with an unkn
 	f.StringVar(&c.PriorityClass, "priority-class", "", "WorkloadPriorityClass of Kueue")
 	f.StringVar(&c.Profile, "profile", "", "profile of the new cluster, for all that other flags do not set; --workers and --worker-* are about its group workers")
 	f.StringToStringVar(&c.Labels, "label", nil, "labels of the RayJob, as KEY=VALUE")
-	f.BoolVar(&c.noWake, "no-wake", false, "do not resume a cluster that is suspended because it was idle or old, or by its schedule; fail")
-	c.addFollowing(f)
 	f.StringVar(&c.dry.mode, "dry-run", "none", "none; client: print the RayJob; server: let the gateway check it without a write")
-	f.StringVarP(&c.output.Form, "output", "o", "yaml", "output format of --dry-run: yaml, json or name")
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	return cmd
 }
 
 // folderAndCommand allows one word in front of --, the folder.
@@ -133,12 +144,6 @@ func folderAndCommand(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%q before -- has no meaning; put the command behind --, and only the folder with its files in front", args[1:n])
 	}
 	return nil
-}
-
-// newClusterFlags make no sense for a cluster that runs.
-var newClusterFlags = []string{
-	"ray-version", "image", "head-cpu", "head-memory", "head-gpu", "workers", "worker-cpu", "worker-memory", "worker-gpu", "gpu-type", "worker-tpu", "tpu-type", "tpu-topology", "submission-mode", "backoff-limit", "deadline",
-	"ttl", "keep", "dry-run", "queue", "priority-class", "label", "profile",
 }
 
 func (c *submitCommand) run(ctx context.Context, s *session, args []string) error {
@@ -196,7 +201,7 @@ func (c *submitCommand) complete(s *session, args []string) (err error) {
 		return err
 	}
 	c.Shell = len(args) == 1
-	if err := c.checkCluster(s.cmd.Flags()); err != nil {
+	if err := c.checkCluster(); err != nil {
 		return err
 	}
 	if c.dry.mode != "client" {
@@ -232,7 +237,7 @@ func (c *submitCommand) checkNumbers() error {
 }
 
 // checkCluster refuses flags that do not suit the cluster of the job: a running one or a new one.
-func (c *submitCommand) checkCluster(flags *pflag.FlagSet) error {
+func (c *submitCommand) checkCluster() error {
 	if c.cluster == "" {
 		switch {
 		case c.Memory != 0:
@@ -242,12 +247,13 @@ func (c *submitCommand) checkCluster(flags *pflag.FlagSet) error {
 		}
 		return nil
 	}
-	for _, name := range newClusterFlags {
-		if flags.Changed(name) {
-			return fmt.Errorf("--%s is for a new cluster and goes not together with --cluster", name)
+	var err error
+	c.ofCluster.VisitAll(func(f *pflag.Flag) {
+		if f.Changed && err == nil {
+			err = fmt.Errorf("--%s is for a new cluster and goes not together with --cluster", f.Name)
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // print prints the RayJob that would be created.
