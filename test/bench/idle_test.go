@@ -39,7 +39,7 @@ func TestReportRestart(t *testing.T) {
 		{"update", "leases.coordination.k8s.io"}: 30,
 		{"patch", "pods"}:                        2,
 		{"list", "pods"}:                         1,
-		{"watch", "pods"}:                        3, // goes on from the list
+		{"watch", "pods"}:                        3, // each continues the list
 		{"watch", "services"}:                    2, // begins with a list
 	})
 	var got []float64
