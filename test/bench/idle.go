@@ -121,7 +121,7 @@ func (s *session) reportRestart(counts map[request]int) {
 	writes, reads := 0, 0
 	for q, n := range counts {
 		switch {
-		case q.resource == "leases.coordination.k8s.io":
+		case q.resource == "leases.coordination.k8s.io", q.resource == "events": // of the election; events of Ray objects are of events.k8s.io
 		case q.isWrite():
 			writes += n
 			s.logf("%d times %s %s", n, q.verb, q.resource)

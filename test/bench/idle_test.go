@@ -37,6 +37,7 @@ func TestReportRestart(t *testing.T) {
 	s := &session{name: "idle", report: &report, logf: t.Logf}
 	s.reportRestart(map[request]int{
 		{"update", "leases.coordination.k8s.io"}: 30,
+		{"create", "events"}:                     1,
 		{"patch", "pods"}:                        2,
 		{"list", "pods"}:                         1,
 		{"watch", "pods"}:                        3, // each continues the list
