@@ -101,8 +101,10 @@ func (p *Proxy) Open(ctx context.Context, key types.NamespacedName, verb string)
 	if err != nil {
 		return nil, err
 	}
-	d.token, err = p.token(ctx, d.Cluster)
-	return d, err
+	if d.token, err = p.token(ctx, d.Cluster); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // authorized is Open without the token of the cluster.

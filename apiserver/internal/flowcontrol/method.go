@@ -44,12 +44,19 @@ func MethodOf(fullMethod string) Method {
 	return m
 }
 
-// HTTPRule returns the HTTP method and the path of a google.api.http annotation: the field of the path has the name of the method.
+// HTTPRule returns the HTTP method and the path of a google.api.http annotation.
 func HTTPRule(r *annotations.HttpRule) (method, path string) {
-	m := r.ProtoReflect()
-	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("pattern"))
-	if field == nil || field.Kind() != protoreflect.StringKind {
-		return "", ""
+	switch p := r.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		return http.MethodGet, p.Get
+	case *annotations.HttpRule_Put:
+		return http.MethodPut, p.Put
+	case *annotations.HttpRule_Post:
+		return http.MethodPost, p.Post
+	case *annotations.HttpRule_Delete:
+		return http.MethodDelete, p.Delete
+	case *annotations.HttpRule_Patch:
+		return http.MethodPatch, p.Patch
 	}
-	return strings.ToUpper(string(field.Name())), m.Get(field).String()
+	return "", ""
 }

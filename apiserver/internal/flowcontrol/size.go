@@ -16,20 +16,30 @@ const (
 func values(data []byte, md protoreflect.MessageDescriptor, limit int) int {
 	n := 0
 	for len(data) > 0 && n < limit {
-		number, typ, size := protowire.ConsumeField(data)
+		number, typ, size := protowire.ConsumeTag(data)
 		if size < 0 {
 			return n
 		}
-		_, _, tag := protowire.ConsumeTag(data)
-		content, _ := protowire.ConsumeBytes(data[tag:size]) // nothing for another type
 		data = data[size:]
 		n++
+		if typ != protowire.BytesType {
+			if size = protowire.ConsumeFieldValue(number, typ, data); size < 0 {
+				return n
+			}
+			data = data[size:]
+			continue
+		}
+		value, size := protowire.ConsumeBytes(data)
+		if size < 0 {
+			return n
+		}
+		data = data[size:]
 		switch fd := md.Fields().ByNumber(number); {
-		case typ != protowire.BytesType || fd == nil:
+		case fd == nil:
 		case fd.Message() != nil:
-			n += values(content, fd.Message(), limit-n)
+			n += values(value, fd.Message(), limit-n)
 		case fd.IsPacked():
-			n += len(content)
+			n += len(value)
 		}
 	}
 	return n

@@ -89,9 +89,11 @@ func (r *Resource) diagnosis(ctx context.Context, req target) (ready bool, findi
 	}
 	e := &evidence{Resource: r, item: item, object: object, cluster: &rayv1.RayCluster{}, byText: map[string]int{}}
 	e.readWorkload(ctx)
-	ready, err = r.Diagnosis(ctx, e)
+	if ready, err = r.Diagnosis(ctx, e); err != nil {
+		return false, nil, err
+	}
 	e.checkAdmitted(ready)
-	return ready, e.findings, err
+	return ready, e.findings, nil
 }
 
 // DiagnoseCluster is the Diagnosis of a RayCluster.

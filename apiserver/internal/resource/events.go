@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/pager"
-	"k8s.io/utils/ptr"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/flowcontrol"
@@ -152,15 +151,25 @@ func (r *Resource) pods(ctx context.Context, item *store.Item) ([]corev1.Pod, er
 const clusterKind = "RayCluster"
 
 func lastTime(e *corev1.Event) time.Time {
-	series := ptr.Deref(e.Series, corev1.EventSeries{})
-	return cmp.Or(series.LastObservedTime.Time, e.LastTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
 }
 
 // EventFromKube returns an event as the API has it.
 func EventFromKube(e *corev1.Event) *raygatev2.Event {
-	count, first := e.Count, cmp.Or(e.FirstTimestamp.Time, e.EventTime.Time, e.CreationTimestamp.Time)
+	count, first := e.Count, e.FirstTimestamp.Time
 	if e.Series != nil {
 		count = e.Series.Count
+	}
+	if first.IsZero() {
+		first = cmp.Or(e.EventTime.Time, e.CreationTimestamp.Time)
 	}
 	return &raygatev2.Event{
 		Type: e.Type, Reason: e.Reason, Message: e.Message, Count: max(count, 1), Source: cmp.Or(e.ReportingController, e.Source.Component),

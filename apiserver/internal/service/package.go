@@ -77,7 +77,10 @@ func (s *submissionServer) GetPackage(ctx context.Context, req *raygatev2.GetPac
 	if err == nil && uri == "" {
 		err = &rpcstatus.Error{Code: codes.NotFound, Reason: "PACKAGE_NOT_FOUND", Message: fmt.Sprintf("there is no package %s here", req.GetPackageName())}
 	}
-	return &raygatev2.GetPackageResponse{Uri: uri}, err
+	if err != nil {
+		return nil, err
+	}
+	return &raygatev2.GetPackageResponse{Uri: uri}, nil
 }
 
 // findPackage returns the URI of a package; empty if there is none.

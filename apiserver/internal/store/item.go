@@ -37,7 +37,10 @@ type Item struct {
 // ParseItem reads the JSON of an object.
 func ParseItem(data []byte) (*Item, error) {
 	i := &Item{}
-	return i, i.UnmarshalJSON(data)
+	if err := i.UnmarshalJSON(data); err != nil {
+		return nil, err
+	}
+	return i, nil
 }
 
 // omitted are the members of objects that are not kept.
