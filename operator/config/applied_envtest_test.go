@@ -14,8 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -71,12 +69,9 @@ func TestManifestsApply(t *testing.T) {
 // connect returns a client of the control plane, and its CA.
 func connect(t *testing.T) (c client.Client, ca []byte) {
 	t.Helper()
-	env := controlPlane.Env(t)
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+	env, scheme := controlPlane.Env(t), controlplane.Scheme(t)
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
 	}
 	c, err := client.New(env.Config, client.Options{Scheme: scheme})
 	if err != nil {
