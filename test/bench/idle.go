@@ -23,7 +23,7 @@ func idle(ctx context.Context, s *session) error {
 		return err
 	}
 	defer proxy.close()
-	operator, err := s.startOperatorBehind(ctx, proxy, "--leader-elect", "--leader-election-namespace="+namespace)
+	operator, err := s.startLeader(ctx, proxy, namespace)
 	if err != nil {
 		return err
 	}
@@ -57,11 +57,16 @@ func idle(ctx context.Context, s *session) error {
 	return s.restartIdle(ctx, proxy, operator, namespace)
 }
 
+// startLeader starts an operator that has its Lease in the namespace.
+func (s *session) startLeader(ctx context.Context, proxy *countingProxy, namespace string) (*process, error) {
+	return s.startOperatorBehind(ctx, proxy, "--leader-elect", "--leader-election-namespace="+namespace)
+}
+
 // restartIdle counts the requests of an operator that starts with the fleet there. A watch may begin with the list of its kind.
 func (s *session) restartIdle(ctx context.Context, proxy *countingProxy, operator *process, namespace string) error {
 	s.stop(operator)
 	proxy.reset()
-	if _, err := s.startOperatorBehind(ctx, proxy, "--leader-elect", "--leader-election-namespace="+namespace); err != nil {
+	if _, err := s.startLeader(ctx, proxy, namespace); err != nil {
 		return err
 	}
 	if err := pause(ctx, idleFor); err != nil {
