@@ -12,22 +12,33 @@ mkdir -p "$logs"
 limit=20m
 if [ "${TESTS:-}" = all ]; then limit=60m; fi
 
+# The packages whose goroutines share memory, and the tests of theirs with large or many inputs, which the race detector leaves out.
+concurrent=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb} ./pkg/{dashboard,devices/load,headpod}/... ./operator/cmd/... \
+	./operator/internal/{objectmap,children,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
+	grep -vE '/apiserver/internal/(authz|filter|model/v1|rest/v1|rpcstatus)$|/webhook/(acceptance|registration)$')
+large='^Test(HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions)$'
+# Only the race detector tests those that need no control plane and have none of these tests. Controllers have long stories, as fuzz targets.
+# shellcheck disable=SC2086 # one word per package
+raced=$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $concurrent |
+	grep -vE '/test/controlplane\b|^\S+/(apiserver/internal/(rest|service)|internal/(controller/\w+|webhook)|pkg/dashboard) ' | cut -d' ' -f1)
+
 # The main module. Long packages come first, so that none of them is alone at the end.
 main() {
+	local packages
+	packages=$(go list ./test/e2e ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./... | grep -vxF "$raced")
 	go build -o "$logs/together" ./test/controlplane/together
-	"$logs/together" go test -p 4 -parallel 8 -timeout "$limit" \
-		./test/e2e ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./...
+	# shellcheck disable=SC2086 # one word per package
+	"$logs/together" go test -p 4 -parallel 8 -timeout "$limit" $packages
 }
 
-# The race detector, where goroutines share memory. These packages need no control plane. Fuzz targets are left out, as they call pure functions,
-# and so are tests of large or many inputs.
+# The race detector, where goroutines share memory. The packages that main tests, too, need no control plane here, and leave out fuzz targets.
 race() {
-	local failed=0 packages
-	packages=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb} ./pkg/{dashboard,devices/load,headpod}/... ./operator/cmd/... \
-		./operator/internal/{objectmap,children,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
-		grep -vE '/apiserver/internal/(authz|filter|model/v1|rest/v1|rpcstatus)$|/webhook/(acceptance|registration)$')
+	local failed=0 rest
+	rest=$(grep -vxF "$raced" <<<"$concurrent")
 	# shellcheck disable=SC2086 # one word per package
-	CGO_ENABLED=1 go test -race -short -run "^Test" -skip '^Test(HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions)$' -p 2 -timeout "$limit" $packages || failed=1
+	CGO_ENABLED=1 go test -race -p 2 -timeout "$limit" $raced || failed=1
+	# shellcheck disable=SC2086 # one word per package
+	CGO_ENABLED=1 go test -race -short -run '^Test' -skip "$large" -p 2 -timeout "$limit" $rest || failed=1
 	(cd clients/go && CGO_ENABLED=1 go test -race -short -run "^Test" -timeout "$limit" ./...) || failed=1
 	return "$failed"
 }
