@@ -46,8 +46,10 @@ func installGatewayAPI(t *testing.T) client.Client {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kubectl(t, text, "apply", "--server-side", "-f", "-")
-		eventually(t, "the CRD of "+plural, func(context.Context) error { // kubectl wait fails while there are no conditions at all
+		eventually(t, "the CRD of "+plural, func(context.Context) error { // a busy API server has no time for it at first
+			if _, stderr, code := command(t, text, "k8s/kubectl", "apply", "--server-side", "-f", "-"); code != 0 {
+				return errors.New(stderr)
+			}
 			if _, stderr, code := command(t, nil, "k8s/kubectl", "wait", "crd/"+plural+".gateway.networking.k8s.io", "--for=condition=Established", "--timeout=60s"); code != 0 {
 				return errors.New(stderr)
 			}
