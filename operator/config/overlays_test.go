@@ -92,7 +92,7 @@ func render(t *testing.T, overlay string, change func(path string, data []byte) 
 }
 
 // find returns the objects of a kind, as typed ones.
-func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) []*T {
+func find[T any](t testing.TB, objects []*unstructured.Unstructured, kind string) []*T {
 	t.Helper()
 	var out []*T
 	for _, obj := range objects {

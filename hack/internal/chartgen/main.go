@@ -41,6 +41,7 @@ func run(root, out string) error {
 	g.webhooks()
 	for _, kind := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
 		g.objects("policies", "raygate.policies."+kind, filepath.Join(operator, "policies", kind+".yaml"))
+		g.objects("updates", "raygate.updates."+kind, filepath.Join(operator, "crd/updates", kind+".yaml"))
 	}
 	g.objects("rules", "raygate.reservations", filepath.Join(operator, "components/device-admission/reservations_role.yaml"), filepath.Join(operator, "components/device-admission/reservations_role_binding.yaml"))
 	g.objects("certificates", "raygate.certificates.self-managed", filepath.Join(operator, "components/self-managed/role.yaml"))

@@ -177,13 +177,13 @@ func TestServiceAccountName(t *testing.T) {
 // A value that disables a part removes its objects.
 func TestLeftOut(t *testing.T) {
 	for values, kinds := range map[string][]string{
-		"crds: {enabled: false}":                           {"CustomResourceDefinition"},
+		"crds: {enabled: false}":                           {"CustomResourceDefinition", "ValidatingAdmissionPolicy"},
 		"rbacEnable: false":                                {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 		"podDisruptionBudget: {enabled: false}":            {"PodDisruptionBudget"},
 		"networkPolicy: {enabled: false}":                  {"NetworkPolicy"},
 		"{serviceAccount: {create: false}}":                {"ServiceAccount"},
 		"{rbac: {userRoles: false}}":                       {},
-		"{webhooks: {mode: none}, gateway: {enabled: no}}": {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Certificate", "Secret", "ServiceMonitor", "ConfigMap", "ValidatingAdmissionPolicy"},
+		"{webhooks: {mode: none}, gateway: {enabled: no}}": {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Certificate", "Secret", "ServiceMonitor", "ConfigMap"},
 	} {
 		for _, o := range render(t, values) {
 			if slices.Contains(kinds, o.GetKind()) {
