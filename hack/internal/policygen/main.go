@@ -76,7 +76,7 @@ func write(file string, policies ...*admissionv1.ValidatingAdmissionPolicy) erro
 	return nil
 }
 
-// updatesOf makes the policy with the rules of the CRD for updates.
+// updatesOf makes the policy with the rules of the CRD for updates. An API server reports only the first broken validation of a policy, so all are one.
 func updatesOf(plural string) *admissionv1.ValidatingAdmissionPolicy {
 	policy := emptyPolicy("raygate-"+plural+"-updates", plural, admissionv1.Update)
 	var all []string
