@@ -13,6 +13,7 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -98,7 +99,7 @@ func crdcost(ctx context.Context, s *session) error {
 	with, without := make([][]float64, len(kinds)), make([][]float64, len(kinds))
 	for round := range s.opts.Rounds {
 		for _, rules := range []bool{round%2 == 0, round%2 != 0} {
-			if err := s.replaceCRDs(ctx, rules); err != nil {
+			if err := s.replaceCRDs(ctx, namespace, rules); err != nil {
 				return err
 			}
 			for i, k := range kinds {
@@ -124,7 +125,7 @@ func crdcost(ctx context.Context, s *session) error {
 
 // replaceCRDs deletes the CRDs and the policies, and installs the CRDs with their rules, and the policies, or the CRDs without rules. It returns when
 // the API server has come to rest.
-func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
+func (s *session) replaceCRDs(ctx context.Context, namespace string, rules bool) error {
 	for _, all := range []client.Object{&apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingAdmissionPolicyBinding{}, &admissionv1.ValidatingAdmissionPolicy{}} {
 		if err := s.client.DeleteAllOf(ctx, all); err != nil {
 			return fmt.Errorf("deleting CRDs and policies: %w", err)
@@ -147,7 +148,7 @@ func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
 		return err
 	}
 	if rules {
-		if err := s.installPolicies(ctx); err != nil {
+		if err := s.installPolicies(ctx, namespace); err != nil {
 			return err
 		}
 	}
@@ -166,8 +167,8 @@ func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
 	})
 }
 
-// installPolicies creates the policies on updates, in the folder beside that of the CRDs.
-func (s *session) installPolicies(ctx context.Context) error {
+// installPolicies creates the policies on updates, in the folder beside that of the CRDs. It returns when the API server has compiled them.
+func (s *session) installPolicies(ctx context.Context, namespace string) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "..", "updates", "*.yaml"))
 	if err != nil {
 		return fmt.Errorf("looking for policies: %w", err)
@@ -193,7 +194,19 @@ func (s *session) installPolicies(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	service := benchService(namespace, "probe", 1) // the policy of services is the last
+	if err := s.client.Create(ctx, service); err != nil {
+		return fmt.Errorf("creating probe: %w", err)
+	}
+	err = s.eventually(ctx, "the policies", time.Minute, func(ctx context.Context) error {
+		wrong := service.DeepCopy()
+		wrong.Spec.RayClusterSpec.WorkerGroupSpecs[0].MinReplicas = new(int32(-1))
+		if err := s.client.Update(ctx, wrong, client.DryRunAll); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("a wrong update: %w", err)
+		}
+		return nil
+	})
+	return errors.Join(err, s.client.Delete(ctx, service))
 }
 
 // apiServerCPU is the processor time of the API server so far, in seconds.
