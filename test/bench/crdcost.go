@@ -152,6 +152,11 @@ func (s *session) replaceCRDs(ctx context.Context, namespace string, rules bool)
 			return err
 		}
 	}
+	return s.rest(ctx)
+}
+
+// rest returns when the API server has come to rest.
+func (s *session) rest(ctx context.Context) error {
 	return s.eventually(ctx, "the API server to come to rest", time.Minute, func(ctx context.Context) error {
 		before, err := s.apiServerCPU()
 		if err != nil {
