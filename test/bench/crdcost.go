@@ -25,7 +25,7 @@ import (
 
 const (
 	// costObjects is how many objects of each kind a round of the scenario crdcost writes.
-	costObjects = 40
+	costObjects = 120
 	// statusWrites is how often the status of each object is written.
 	statusWrites = 5
 	// profiledFor is how long the API server is profiled.

@@ -137,7 +137,7 @@ func (s *session) installCRDs(ctx context.Context, rules bool) error {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
 	}
-	return s.eventually(ctx, "all kinds to be served", 30*time.Second, func(ctx context.Context) error {
+	return s.eventually(ctx, "all kinds to be served", 2*time.Minute, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayCronJobList{}} {
 			if err := s.client.List(ctx, list, client.Limit(1)); err != nil {
 				return err
