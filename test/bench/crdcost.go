@@ -99,7 +99,7 @@ func crdcost(ctx context.Context, s *session) error {
 	with, without := make([][]float64, len(kinds)), make([][]float64, len(kinds))
 	for round := range s.opts.Rounds {
 		for _, rules := range []bool{round%2 == 0, round%2 != 0} {
-			if err := s.replaceCRDs(ctx, namespace, rules); err != nil {
+			if err := s.replaceCRDs(ctx, rules); err != nil {
 				return err
 			}
 			for i, k := range kinds {
@@ -125,7 +125,7 @@ func crdcost(ctx context.Context, s *session) error {
 
 // replaceCRDs deletes the CRDs and the policies, and installs the CRDs with their rules, and the policies, or the CRDs without rules. It returns when
 // the API server has come to rest.
-func (s *session) replaceCRDs(ctx context.Context, namespace string, rules bool) error {
+func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
 	for _, all := range []client.Object{&apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingAdmissionPolicyBinding{}, &admissionv1.ValidatingAdmissionPolicy{}} {
 		if err := s.client.DeleteAllOf(ctx, all); err != nil {
 			return fmt.Errorf("deleting CRDs and policies: %w", err)
@@ -147,11 +147,6 @@ func (s *session) replaceCRDs(ctx context.Context, namespace string, rules bool)
 	if err := s.installCRDs(ctx, rules); err != nil {
 		return err
 	}
-	if rules {
-		if err := s.installPolicies(ctx, namespace); err != nil {
-			return err
-		}
-	}
 	return s.rest(ctx)
 }
 
@@ -172,11 +167,12 @@ func (s *session) rest(ctx context.Context) error {
 	})
 }
 
-// installPolicies creates the policies on updates, in the folder beside that of the CRDs. It returns when the API server has compiled them.
-func (s *session) installPolicies(ctx context.Context, namespace string) error {
+// installPolicies creates the policies on updates, in the folder beside that of the CRDs, if there are any. It returns when the API server has
+// compiled them.
+func (s *session) installPolicies(ctx context.Context) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "..", "updates", "*.yaml"))
-	if err != nil {
-		return fmt.Errorf("looking for policies: %w", err)
+	if err != nil || len(files) == 0 {
+		return err
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -199,7 +195,7 @@ func (s *session) installPolicies(ctx context.Context, namespace string) error {
 			}
 		}
 	}
-	service := benchService(namespace, "probe", 1) // the policy of services is the last
+	service := benchService(metav1.NamespaceDefault, "probe", 1) // the policy of services is the last
 	if err := s.client.Create(ctx, service); err != nil {
 		return fmt.Errorf("creating probe: %w", err)
 	}
