@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/cli"
 	"github.com/raygate/raygate/internal/testing/programs"
@@ -87,21 +88,27 @@ func (g *gateway) of(plural, namespace string) dynamic.ResourceInterface {
 	return g.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace)
 }
 
-// setStatus does the operator's work.
+// setStatus does the operator's work, and returns when the gateway shows it.
 func (g *gateway) setStatus(t *testing.T, plural, namespace, name string, status map[string]any) {
 	t.Helper()
-	for {
-		object, err := g.of(plural, namespace).Get(context.Background(), name, metav1.GetOptions{})
-		if err == nil {
-			object.Object["status"] = status
-			_, err = g.of(plural, namespace).UpdateStatus(context.Background(), object, metav1.UpdateOptions{})
+	client, written := g.of(plural, namespace), ""
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		object, err := client.Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
 		}
-		switch {
-		case err == nil:
-			return
-		case !strings.Contains(err.Error(), "has been modified"):
-			t.Errorf("setting the status of %s: %v", name, err)
-			return
+		object.Object["status"] = status
+		if object, err = client.UpdateStatus(context.Background(), object, metav1.UpdateOptions{}); err == nil {
+			written = object.GetResourceVersion()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("setting the status of %s: %v", name, err)
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(raygate("get", strings.TrimSuffix(plural, "s")+"/"+name, "-n", namespace, "-o", "json").out, `"`+written+`"`); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the gateway does not show the status of %s", name)
 		}
 	}
 }
