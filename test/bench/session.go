@@ -110,7 +110,7 @@ func (s *session) connect() error {
 	return nil
 }
 
-// installCRDs creates the CRDs, with their CEL rules and policies or without, and waits until the API server serves them.
+// installCRDs creates the CRDs, with their CEL rules or without, and waits until the API server serves them.
 func (s *session) installCRDs(ctx context.Context, rules bool) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *session) installCRDs(ctx context.Context, rules bool) error {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
 	}
-	err = s.eventually(ctx, "all kinds to be served", 2*time.Minute, func(ctx context.Context) error {
+	return s.eventually(ctx, "all kinds to be served", 2*time.Minute, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayCronJobList{}} {
 			if err := s.client.List(ctx, list, client.Limit(1)); err != nil {
 				return err
@@ -145,10 +145,6 @@ func (s *session) installCRDs(ctx context.Context, rules bool) error {
 		}
 		return nil
 	})
-	if err != nil || !rules {
-		return err
-	}
-	return s.installPolicies(ctx)
 }
 
 // dropRules removes all CEL rules of a schema.

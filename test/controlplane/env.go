@@ -27,11 +27,8 @@ const (
 	stopLimit    = 15 * time.Second
 )
 
-// Folders of the generated CRDs, and of the policies with their rules on updates, relative to the root of the repository.
-const (
-	crdFolder     = "operator/config/crd/bases"
-	updatesFolder = "operator/config/crd/updates"
-)
+// crdFolder has the generated CRDs, relative to the root of the repository.
+const crdFolder = "operator/config/crd/bases"
 
 var errShared = errors.New("other packages use this control plane: set Options.Own")
 

@@ -55,13 +55,11 @@ func seedKey(repo string, crds CRDs) (string, error) {
 		return "", fmt.Errorf("finding the keys of programs: %w", err)
 	}
 	if crds != NoCRDs {
-		for _, folder := range []string{crdFolder, updatesFolder} {
-			generated, err := filepath.Glob(filepath.Join(repo, folder, "*.yaml"))
-			if err != nil {
-				return "", fmt.Errorf("finding CustomResourceDefinitions: %w", err)
-			}
-			files = append(files, generated...)
+		generated, err := filepath.Glob(filepath.Join(repo, crdFolder, "*.yaml"))
+		if err != nil {
+			return "", fmt.Errorf("finding CustomResourceDefinitions: %w", err)
 		}
+		files = append(files, generated...)
 	}
 	hash := sha256.New()
 	for _, file := range files {
@@ -90,11 +88,6 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 	defer cancel()
 	if crds != NoCRDs {
 		if err := installCRDs(ctx, e.Config, filepath.Join(repo, crdFolder), crds); err != nil {
-			return fmt.Errorf("making seed: %w", err)
-		}
-	}
-	if crds == FullCRDs {
-		if err := installPolicies(ctx, e.Config, filepath.Join(repo, updatesFolder)); err != nil {
 			return fmt.Errorf("making seed: %w", err)
 		}
 	}

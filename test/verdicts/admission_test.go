@@ -62,8 +62,15 @@ func installCRDs(ctx context.Context, withoutRules bool) error {
 			if err := unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"); err != nil {
 				return err
 			}
+			_, err = lab.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{})
+		} else {
+			var now *unstructured.Unstructured
+			if now, err = lab.dynamic.Resource(crds).Get(ctx, crd.GetName(), metav1.GetOptions{}); err == nil {
+				crd.SetResourceVersion(now.GetResourceVersion())
+				_, err = lab.dynamic.Resource(crds).Update(ctx, crd, metav1.UpdateOptions{})
+			}
 		}
-		if err := replaceCRD(ctx, crd); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: %w", plural, err)
 		}
 	}
@@ -85,23 +92,6 @@ func installCRDs(ctx context.Context, withoutRules bool) error {
 		}
 	}
 	return nil
-}
-
-// replaceCRD writes a CRD until the API server compiles it within the time that it has for a request.
-func replaceCRD(ctx context.Context, crd *unstructured.Unstructured) error {
-	client := lab.dynamic.Resource(crds)
-	for {
-		now, err := client.Get(ctx, crd.GetName(), metav1.GetOptions{})
-		if err == nil {
-			crd.SetResourceVersion(now.GetResourceVersion())
-			_, err = client.Update(ctx, crd, metav1.UpdateOptions{})
-		} else if apierrors.IsNotFound(err) {
-			_, err = client.Create(ctx, crd, metav1.CreateOptions{})
-		}
-		if !apierrors.IsTimeout(err) && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) || ctx.Err() != nil {
-			return err
-		}
-	}
 }
 
 // broken is an object that every schema with constraints refuses.
@@ -192,20 +182,12 @@ func askWebhooksAbout(ctx context.Context, s *setting, namespace string) error {
 	})
 }
 
-// updatesSuffix ends the names of the policies that belong to the CRDs: their rules on updates.
-const updatesSuffix = "-updates"
-
-// installPolicies installs the policies of the CRDs for all namespaces, and the bundle for the namespaces with the label.
+// installPolicies installs the bundle for the namespaces with the label.
 func installPolicies(ctx context.Context) error {
-	ofCRDs, err := filepath.Glob(filepath.Join(config, "crd", "updates", "*.yaml"))
-	if err != nil {
-		return err
-	}
 	files, err := filepath.Glob(filepath.Join(config, "policies", "*.yaml"))
 	if err != nil {
 		return err
 	}
-	files = append(ofCRDs, files...)
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
 		if filepath.Base(file) == "kustomization.yaml" {
@@ -232,7 +214,7 @@ func installPolicies(ctx context.Context) error {
 	// The last ones tell when the API server has taken up all before.
 	objects = append(objects, policyOn("raygate-verdicts-probe", "!has(object.metadata.labels) || !('probe' in object.metadata.labels)", "probe")...)
 	for _, u := range objects {
-		if u.GetKind() == "ValidatingAdmissionPolicyBinding" && !strings.HasSuffix(u.GetName(), updatesSuffix) {
+		if u.GetKind() == "ValidatingAdmissionPolicyBinding" {
 			selector := map[string]any{"matchLabels": map[string]any{labelOfPolicies: "true"}}
 			if err := unstructured.SetNestedMap(u.Object, selector, "spec", "matchResources", "namespaceSelector"); err != nil {
 				return err
