@@ -62,15 +62,8 @@ func installCRDs(ctx context.Context, withoutRules bool) error {
 			if err := unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"); err != nil {
 				return err
 			}
-			_, err = lab.dynamic.Resource(crds).Create(ctx, crd, metav1.CreateOptions{})
-		} else {
-			var now *unstructured.Unstructured
-			if now, err = lab.dynamic.Resource(crds).Get(ctx, crd.GetName(), metav1.GetOptions{}); err == nil {
-				crd.SetResourceVersion(now.GetResourceVersion())
-				_, err = lab.dynamic.Resource(crds).Update(ctx, crd, metav1.UpdateOptions{})
-			}
 		}
-		if err != nil {
+		if err := replaceCRD(ctx, crd); err != nil {
 			return fmt.Errorf("%s: %w", plural, err)
 		}
 	}
@@ -92,6 +85,23 @@ func installCRDs(ctx context.Context, withoutRules bool) error {
 		}
 	}
 	return nil
+}
+
+// replaceCRD writes a CRD until the API server compiles it within the time that it has for a request.
+func replaceCRD(ctx context.Context, crd *unstructured.Unstructured) error {
+	client := lab.dynamic.Resource(crds)
+	for {
+		now, err := client.Get(ctx, crd.GetName(), metav1.GetOptions{})
+		if err == nil {
+			crd.SetResourceVersion(now.GetResourceVersion())
+			_, err = client.Update(ctx, crd, metav1.UpdateOptions{})
+		} else if apierrors.IsNotFound(err) {
+			_, err = client.Create(ctx, crd, metav1.CreateOptions{})
+		}
+		if !apierrors.IsTimeout(err) && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // broken is an object that every schema with constraints refuses.
