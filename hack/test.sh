@@ -17,7 +17,7 @@ concurrent=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb
 	./operator/internal/{objectmap,children,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
 	grep -vE '/apiserver/internal/(authz|filter|model/v1|rest/v1|rpcstatus)$|/webhook/(acceptance|registration)$')
 large='^Test(HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions)$'
-# Only the race detector tests those that need no control plane and have none of these tests. Controllers have long stories, as fuzz targets.
+# Only the race detector tests those that need no control plane, have none of these tests, and are no controllers, whose fuzz targets play long stories.
 # shellcheck disable=SC2086 # one word per package
 raced=$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $concurrent |
 	grep -vE '/test/controlplane\b|^\S+/(apiserver/internal/(rest|service)|internal/(controller/\w+|webhook)|pkg/dashboard) ' | cut -d' ' -f1)

@@ -106,7 +106,8 @@ func (g *gateway) setStatus(t *testing.T, plural, namespace, name string, status
 	if err != nil {
 		t.Fatalf("setting the status of %s: %v", name, err)
 	}
-	for end := time.Now().Add(time.Minute); !strings.Contains(raygate("get", strings.TrimSuffix(plural, "s")+"/"+name, "-n", namespace, "-o", "json").out, `"`+written+`"`); time.Sleep(10 * time.Millisecond) {
+	get := []string{"get", strings.TrimSuffix(plural, "s") + "/" + name, "-n", namespace, "-o", "json"}
+	for end := time.Now().Add(time.Minute); !strings.Contains(raygate(get...).out, `"`+written+`"`); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the gateway does not show the status of %s", name)
 		}
@@ -127,7 +128,6 @@ func raygateWith(stdin string, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// want fails the test unless the command ended so and said all the texts.
 // startWith runs a command beside the test, which reads what it says, and waits for its end.
 func startWith(stdin string, args ...string) (said *syncBuffer, end func() result) {
 	said, ended := &syncBuffer{}, make(chan int, 1)
@@ -135,6 +135,7 @@ func startWith(stdin string, args ...string) (said *syncBuffer, end func() resul
 	return said, func() result { return result{code: <-ended, out: said.String()} }
 }
 
+// want fails the test unless the command ended so and said all the texts.
 func (r result) want(t *testing.T, code int, texts ...string) result {
 	t.Helper()
 	if r.code != code {

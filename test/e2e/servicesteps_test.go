@@ -46,7 +46,7 @@ func installGatewayAPI(t *testing.T) client.Client {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the CRD of "+plural, func(context.Context) error { // a busy API server has no time for it at first
+		eventually(t, "the CRD of "+plural, func(context.Context) error { // a busy API server has no time for it at first, and kubectl wait fails while there are no conditions at all
 			if _, stderr, code := command(t, text, "k8s/kubectl", "apply", "--server-side", "-f", "-"); code != 0 {
 				return errors.New(stderr)
 			}

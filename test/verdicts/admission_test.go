@@ -90,7 +90,7 @@ func installCRDs(ctx context.Context, withoutRules bool) error {
 // replaceCRD writes a CRD until the API server compiles it within the time that it has for a request.
 func replaceCRD(ctx context.Context, crd *unstructured.Unstructured) error {
 	client := lab.dynamic.Resource(crds)
-	for {
+	return eventually(ctx, "an API server with time for "+crd.GetName(), func(ctx context.Context) error {
 		now, err := client.Get(ctx, crd.GetName(), metav1.GetOptions{})
 		if err == nil {
 			crd.SetResourceVersion(now.GetResourceVersion())
@@ -98,10 +98,11 @@ func replaceCRD(ctx context.Context, crd *unstructured.Unstructured) error {
 		} else if apierrors.IsNotFound(err) {
 			_, err = client.Create(ctx, crd, metav1.CreateOptions{})
 		}
-		if !apierrors.IsTimeout(err) && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) || ctx.Err() != nil {
+		if err == nil || apierrors.IsTimeout(err) || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			return err
 		}
-	}
+		return stop(err)
+	})
 }
 
 // broken is an object that every schema with constraints refuses.

@@ -330,7 +330,7 @@ func TestWatchBeginsWithPendingWrites(t *testing.T) {
 	}
 }
 
-// 5,000 objects are paged, in every order, while others come, change and go: none is shown twice, and none that stays is missed.
+// A thousand objects are paged, in every order, while others come, change and go: none is shown twice, and none that stays is missed.
 func TestPagingWhileObjectsChange(t *testing.T) {
 	const stable = 1000
 	var objs []any
