@@ -24,4 +24,4 @@ func Causes(causes []metav1.StatusCause) []metav1.StatusCause {
 }
 
 // problem matches the message of one rule among those that share an expression. The fields of other messages are below a group.
-var problem = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)
+var problem = regexp.MustCompile(`(?:^|; )(spec[^ ]*): (.+? \([A-Z]{2}-[0-9]{3}\))`)

@@ -32,13 +32,15 @@ type Rule struct {
 	// ID is the rule. It ends the message.
 	ID string
 
-	ofKubernetes bool
+	ofKubernetes, onStatus bool
 	// each is true of a good group, and wrong and wasWrong are how many break the rule, and broke it before. Empty if the rule is not on groups.
 	each, wrong, wasWrong string
 	// exempt is true of a node that the rule is not about.
 	exempt string
 	// below is the path from the node to the subject of the rule, after [Rule.raised]. Empty means the node.
 	below string
+	// part is the path from the node to the part that the guard reads. Empty means the node.
+	part string
 	// guard is true of a node to which the rule, and others with the same guard, apply. Empty means no guard.
 	guard string
 }
@@ -64,7 +66,7 @@ func Rules() []Rule {
 			if c.Says == "" {
 				c.Says = declared.Remedy
 			}
-			r := Rule{CEL: c, ID: declared.ID, ofKubernetes: declared.Tier == rule.Kubernetes}
+			r := Rule{CEL: c, ID: declared.ID, ofKubernetes: declared.Tier == rule.Kubernetes, onStatus: strings.HasPrefix(declared.Field, "status.")}
 			if c.Groups != "" {
 				r = r.onGroups()
 			}
@@ -104,7 +106,7 @@ func RulesOf(plural string) []Placed[Rule] {
 			if first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(below, part), "."), "."); r.guard == "" && first != "" {
 				r.guard = "has(self." + first + ")"
 			}
-			if part != "" {
+			if r.part = part; part != "" {
 				r.guard = cel.Below(part, r.guard)
 			}
 			r, node = r.raised(below), root

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
@@ -87,35 +89,51 @@ func TestPoliciesWarnInTheWordsOfTheRules(t *testing.T) {
 	}
 }
 
-func TestValidationsRatchet(t *testing.T) {
+func TestUpdatesRatchet(t *testing.T) {
 	base := celrules.Rule{ID: "RC-001", CEL: rule.CEL{Valid: "has(self.a)", Says: "give a"}}
 	for name, tc := range map[string]struct {
 		change func(*celrules.Rule)
-		want   []string
+		want   string
 	}{
-		"if it was broken": {func(*celrules.Rule) {}, []string{"(has(self.a)) || (oldSelf.hasValue() && !(has(oldSelf.value().a)))"}},
-		"if it was broken, of any size": {func(r *celrules.Rule) { r.Valid = "self.a.all(x, x > 0)" },
-			[]string{"oldSelf.hasValue() || (self.a.all(x, x > 0))", "(self.a.all(x, x > 0)) || (!(oldSelf.a.all(x, x > 0)))"}},
+		"if it was broken": {func(*celrules.Rule) {}, "(has(self.a)) || (!(has(oldSelf.a)))"},
+		"if it was broken in this case": {func(r *celrules.Rule) { r.When = "has(self.c)" },
+			"(has(self.a)) || (has(oldSelf.c) && !(has(oldSelf.a)))"},
 		"if it was broken no less": {func(r *celrules.Rule) { r.NoWorse = "self.n <= oldSelf.n" },
-			[]string{"(has(self.a)) || (oldSelf.hasValue() && !(has(oldSelf.value().a)) && self.n <= oldSelf.value().n)"}},
+			"(has(self.a)) || (!(has(oldSelf.a)) && self.n <= oldSelf.n)"},
 		"if unchanged": {func(r *celrules.Rule) { r.Unchanged = []string{"b"} },
-			[]string{"(has(self.a)) || (oldSelf.hasValue() && (has(self.b)) == (has(oldSelf.value().b)) && (!(has(self.b)) || self.b == oldSelf.value().b))"}},
-		"by the server":  {func(r *celrules.Rule) { r.Ratchet = rule.ByServer }, []string{"(has(self.a))"}},
-		"on create only": {func(r *celrules.Rule) { r.Ratchet = rule.CreateOnly }, []string{"oldSelf.hasValue() || (has(self.a))"}},
+			"(has(self.a)) || ((has(self.b)) == (has(oldSelf.b)) && (!(has(self.b)) || self.b == oldSelf.b))"},
+		"by the server": {func(r *celrules.Rule) { r.Ratchet = rule.ByServer }, "(has(self.a)) || (self == oldSelf)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := base
 			tc.change(&r)
-			var got []string
-			for _, v := range r.Validations() {
-				got = append(got, v.Rule)
-				if v.Message != "give a (RC-001)" {
-					t.Errorf("message %q does not name the rule", v.Message)
-				}
-			}
-			if strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
+			if got := r.Passes(); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// CRDs validate new objects; only rules on the status are for updates, too.
+func TestValidationsAreForNewObjects(t *testing.T) {
+	var updates []string
+	for _, plural := range []string{"rayclusters", "rayjobs", "rayservices", "raycronjobs"} {
+		for _, v := range celrules.ValidationsOf(plural) {
+			if !strings.HasPrefix(v.Item.Rule, "oldSelf.hasValue() || ") || v.Item.OptionalOldSelf == nil {
+				updates = append(updates, v.Item.Message[len(v.Item.Message)-8:])
+			}
+		}
+	}
+	if want := []string{"(RC-120)", "(RJ-060)"}; !slices.Equal(updates, want) {
+		t.Errorf("the CRDs apply %q to updates, want %q", updates, want)
+	}
+}
+
+// A policy reports all broken rules in one message, which the gateway and tests read like the causes of a CRD.
+func TestCausesOfUpdates(t *testing.T) {
+	causes := celrules.Causes([]metav1.StatusCause{{Message: "Invalid value: spec.a[k]: give a; or b (RC-001); spec: give it (RC-581)"}})
+	want := []metav1.StatusCause{{Field: "spec.a[k]", Message: "Invalid value: give a; or b (RC-001)"}, {Field: "spec", Message: "Invalid value: give it (RC-581)"}}
+	if !slices.Equal(causes, want) {
+		t.Errorf("got %+v, want %+v", causes, want)
 	}
 }

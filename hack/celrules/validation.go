@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/raygate/raygate/pkg/validation/cel"
-	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 // Validation is one or more rules in the form of x-kubernetes-validations.
@@ -41,78 +40,57 @@ func ValidationsOf(plural string) []Placed[Validation] {
 	}
 	var out []Placed[Validation]
 	for _, k := range order {
-		validations := guarded[k][0].Validations()
-		if len(guarded[k]) > 1 {
-			validations = together(k.node, guarded[k])
+		validations := []Validation{together(k.node, guarded[k])}
+		if len(guarded[k]) == 1 {
+			validations = guarded[k][0].Validations()
 		}
 		for _, v := range validations {
-			p := Placed[Validation]{Node: k.node, Item: v}
-			if k.guard == "groups" || usualGuard.MatchString(k.guard) {
-				p = exceptStatusWrites(p, plural)
-			}
-			out = append(out, p)
+			out = append(out, Placed[Validation]{Node: k.node, Item: v})
 		}
 	}
 	return out
 }
 
-// Validations renders a single rule.
+// Validations renders a single rule. Rules on the spec are for new objects: see [UpdatesOf] for changed ones. A policy does not see writes of the
+// status, so a rule on the status is for both.
 func (r Rule) Validations() []Validation {
 	v := Validation{Message: r.Says + suffix(r.ID), FieldPath: r.Field, Reason: string(r.Reason)}
 	good := unless(r.When, r.good(), r.exempt)
-	switch {
-	case r.Ratchet == rule.ByServer && r.below == "":
-		v.Rule = good
-		return []Validation{v}
-	case r.Ratchet == rule.CreateOnly:
-		v.Rule, v.OptionalOldSelf = onCreate(good), new(true)
+	update := v
+	v.Rule, v.OptionalOldSelf = onCreate(good), new(true)
+	if !r.onStatus {
 		return []Validation{v}
 	}
-	create, update := v, v
-	create.Rule, create.OptionalOldSelf = onCreate(good), new(true)
-	if r.wrong != "" {
-		update.Rule = unless("", r.noMoreGroups(), r.exempt)
-		return []Validation{create, update}
-	}
-	tolerated := r.tolerated()
-	if !sized.MatchString(tolerated) {
-		// One for create and update: each costs the API server time at every write, and memory.
-		v.Rule, v.OptionalOldSelf = good+" || (oldSelf.hasValue() && "+cel.Optional(tolerated)+")", new(true)
-		return []Validation{v}
-	}
-	update.Rule = good + " || (" + tolerated + ")"
-	return []Validation{create, update}
+	update.Rule = unless("", r.Passes(), r.exempt)
+	return []Validation{v, update}
 }
 
-// together renders rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then. An
-// expression cannot use an old value that may not exist, so create and update have one each.
-func together(node string, rules []Rule) []Validation {
-	var now, later, ids, told, toldLater, each []string
+// together renders rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then.
+func together(node string, rules []Rule) Validation {
+	var now, ids, told, each []string
 	for _, r := range rules {
 		good := r.good()
-		passes := good + " || (" + r.tolerated() + ")"
 		if r.wrong != "" {
-			passes = r.noMoreGroups()
 			each = append(each, "("+r.each+")")
 		}
-		says := strconv.Quote("; " + join(node, keys.Replace(strings.TrimPrefix(r.Field, "."))) + ": " + r.Says + suffix(r.ID))
-		now, later = append(now, "("+good+")"), append(later, "("+passes+")")
-		told, toldLater = append(told, good+" ? '' : "+says), append(toldLater, passes+" ? '' : "+says)
-		ids = append(ids, r.ID)
+		now, ids = append(now, "("+good+")"), append(ids, r.ID)
+		told = append(told, good+" ? '' : "+strconv.Quote("; "+r.problem(node)))
 	}
-	guard := rules[0].guard
-	fine, tolerable := all(now), all(later)
+	fine := all(now)
 	if each != nil {
 		path := join(rules[0].below, rules[0].Groups)
 		fine = "self." + path + ".all(g, " + named("pod", `g\.template\.\?spec`, strings.Join(each, " && ")) + ") || " + cel.Absent("self", path)
-		tolerable = fine + " || (" + strings.Join(later, " && ") + ")"
 	}
-	v := Validation{Message: "breaks one of " + strings.Join(ids, ", "), FieldPath: commonField(rules), Reason: commonReason(rules)}
-	create, update := v, v
-	create.Rule, create.OptionalOldSelf = onCreate(unless(guard, fine, rules[0].exempt)), new(true)
-	create.MessageExpression = joined(told)
-	update.Rule, update.MessageExpression = unless(guard, tolerable, rules[0].exempt), joined(toldLater)
-	return []Validation{create, update}
+	return Validation{
+		Message: "breaks one of " + strings.Join(ids, ", "), FieldPath: commonField(rules), Reason: commonReason(rules),
+		Rule: onCreate(unless(rules[0].guard, fine, rules[0].exempt)), OptionalOldSelf: new(true),
+		MessageExpression: "((" + strings.Join(told, ") + (") + ")).substring(2)",
+	}
+}
+
+// problem is the message about a field below a node.
+func (r Rule) problem(node string) string {
+	return join(node, keys.Replace(strings.TrimPrefix(r.Field, "."))) + ": " + r.Says + suffix(r.ID)
 }
 
 // keys writes the keys of maps in paths as the API server answers them.
@@ -144,11 +122,6 @@ var (
 	hasInHead = regexp.MustCompile(`has\(self[\w.]*\.headGroupSpec\.[\w.]+\)`)
 	fieldStep = regexp.MustCompile(`\.(\w)`)
 )
-
-// joined is the messages that are not empty.
-func joined(messages []string) string {
-	return "((" + strings.Join(messages, ") + (") + ")).substring(2)"
-}
 
 // commonField is where the fields that the rules blame part.
 func commonField(rules []Rule) string {
@@ -205,35 +178,3 @@ var usual = regexp.MustCompile(`(^|\.)(rayCluster(Spec|Config)|headGroupSpec(\.t
 // sized matches operations whose cost grows with the size of their operand. The API server does not estimate the size of an optional old
 // value.
 var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
-
-// noMoreGroups is true of an update after which no more groups than before break the rule. The list of one number gives the number a name,
-// so that each group is checked only once.
-func (r Rule) noMoreGroups() string {
-	path := join(r.below, r.Groups)
-	return "[" + r.wrong + "].all(n, n == 0 || (!(" + cel.Absent("oldSelf", path) + ") && n <= " + r.wasWrong + ")) || " + cel.Absent("self", path)
-}
-
-// tolerated is true of an update that passes although the new value is wrong.
-func (r Rule) tolerated() string {
-	var all []string
-	if r.below != "" {
-		all = append(all, cel.Present("oldSelf", r.below))
-	}
-	wasWrong := "!(" + cel.InOld(r.Valid) + ")"
-	if r.When != "" {
-		wasWrong = cel.InOld(r.When) + " && " + wasWrong
-	}
-	switch {
-	case r.Ratchet == rule.ByServer:
-		all = append(all, "self."+r.below+" == oldSelf."+r.below)
-	case len(r.Unchanged) > 0:
-		for _, f := range r.Unchanged {
-			all = append(all, cel.Unchanged(f))
-		}
-	case r.NoWorse != "":
-		all = append(all, wasWrong, r.NoWorse)
-	default:
-		all = append(all, wasWrong)
-	}
-	return strings.Join(all, " && ")
-}

@@ -9,7 +9,7 @@ import (
 )
 
 // decode reads an object as an API server would.
-func decode(t *testing.T, data []byte) *unstructured.Unstructured {
+func decode(t testing.TB, data []byte) *unstructured.Unstructured {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON(data)
 	if err != nil {

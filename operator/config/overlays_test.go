@@ -92,7 +92,7 @@ func render(t *testing.T, overlay string, change func(path string, data []byte) 
 }
 
 // find returns the objects of a kind, as typed ones.
-func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) []*T {
+func find[T any](t testing.TB, objects []*unstructured.Unstructured, kind string) []*T {
 	t.Helper()
 	var out []*T
 	for _, obj := range objects {
@@ -158,21 +158,33 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// Every policy of the overlay is bound: one that is not is never asked.
+// Every policy of an overlay is bound: one that is not is never asked. All overlays have those on updates, which belong to the CRDs.
 func TestPolicies(t *testing.T) {
-	bound := map[string]bool{}
-	objects := build(t, "with-policies", nil)
-	for _, b := range find[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects, "ValidatingAdmissionPolicyBinding") {
-		bound[b.Spec.PolicyName] = true
-	}
-	policies := find[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy")
-	if len(policies) < 4 {
-		t.Errorf("%d policies, want at least one for each kind", len(policies))
-	}
-	for _, p := range policies {
-		if !bound[p.Name] {
-			t.Errorf("policy %s has no binding", p.Name)
-		}
+	for _, overlay := range overlays {
+		t.Run(overlay, func(t *testing.T) {
+			bound := map[string]bool{}
+			objects := build(t, overlay, nil)
+			for _, b := range find[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, objects, "ValidatingAdmissionPolicyBinding") {
+				bound[b.Spec.PolicyName] = true
+			}
+			others := 0
+			for _, p := range find[admissionregistrationv1.ValidatingAdmissionPolicy](t, objects, "ValidatingAdmissionPolicy") {
+				if !bound[p.Name] {
+					t.Errorf("policy %s has no binding", p.Name)
+				}
+				if !strings.HasSuffix(p.Name, "-updates") {
+					others++
+				}
+			}
+			for _, crd := range find[apiextensionsv1.CustomResourceDefinition](t, objects, "CustomResourceDefinition") {
+				if name := "raygate-" + crd.Spec.Names.Plural + "-updates"; !bound[name] {
+					t.Errorf("policy %s is missing", name)
+				}
+			}
+			if got, want := others > 0, overlay == "with-policies"; got != want {
+				t.Errorf("%d optional policies", others)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,12 @@ import (
 	"path/filepath"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -83,7 +88,8 @@ func costKinds() []costKind {
 	}
 }
 
-// crdcost measures what the rules in the CRDs cost the API server in each write, in turns with the same CRDs without them. No operator runs.
+// crdcost measures what the rules in the CRDs and the policies cost the API server in each write, in turns with the same CRDs without rules and no
+// policies. No operator runs.
 func crdcost(ctx context.Context, s *session) error {
 	const namespace = "bench"
 	if err := s.namespace(ctx, namespace); err != nil {
@@ -111,16 +117,19 @@ func crdcost(ctx context.Context, s *session) error {
 		}
 	}
 	for i, k := range kinds {
-		what := fmt.Sprintf("%s: CPU of the API server for create, %d status writes, update, delete; direct has no rules in the CRDs", k.name, statusWrites)
+		what := fmt.Sprintf("%s: CPU of the API server for create, %d status writes, update, delete; direct has no rules in the CRDs and no policies", k.name, statusWrites)
 		s.add(what, "ms", with[i], without[i], ratioAtMost(1.1))
 	}
 	return nil
 }
 
-// replaceCRDs deletes the CRDs, and installs them with their rules or without. It returns when the API server has come to rest.
+// replaceCRDs deletes the CRDs and the policies, and installs the CRDs with their rules, and the policies, or the CRDs without rules. It returns when
+// the API server has come to rest.
 func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
-	if err := s.client.DeleteAllOf(ctx, &apiextensionsv1.CustomResourceDefinition{}); err != nil {
-		return fmt.Errorf("deleting CRDs: %w", err)
+	for _, all := range []client.Object{&apiextensionsv1.CustomResourceDefinition{}, &admissionv1.ValidatingAdmissionPolicyBinding{}, &admissionv1.ValidatingAdmissionPolicy{}} {
+		if err := s.client.DeleteAllOf(ctx, all); err != nil {
+			return fmt.Errorf("deleting CRDs and policies: %w", err)
+		}
 	}
 	err := s.eventually(ctx, "the end of the CRDs", time.Minute, func(ctx context.Context) error {
 		var list apiextensionsv1.CustomResourceDefinitionList
@@ -138,6 +147,11 @@ func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
 	if err := s.installCRDs(ctx, rules); err != nil {
 		return err
 	}
+	return s.rest(ctx)
+}
+
+// rest returns when the API server has come to rest.
+func (s *session) rest(ctx context.Context) error {
 	return s.eventually(ctx, "the API server to come to rest", time.Minute, func(ctx context.Context) error {
 		before, err := s.apiServerCPU()
 		if err != nil {
@@ -151,6 +165,49 @@ func (s *session) replaceCRDs(ctx context.Context, rules bool) error {
 		}
 		return nil
 	})
+}
+
+// installPolicies creates the policies on updates, in the folder beside that of the CRDs, if there are any. It returns when the API server has
+// compiled them.
+func (s *session) installPolicies(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "..", "updates", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading policies: %w", err)
+		}
+		decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), len(data))
+		for {
+			var object unstructured.Unstructured
+			if err := decoder.Decode(&object.Object); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return fmt.Errorf("decoding %s: %w", file, err)
+			}
+			if object.Object == nil { // the comment at the top
+				continue
+			}
+			if err := s.client.Create(ctx, &object); err != nil {
+				return fmt.Errorf("installing %s: %w", file, err)
+			}
+		}
+	}
+	service := benchService(metav1.NamespaceDefault, "probe", 1) // the policy of services is the last
+	if err := s.client.Create(ctx, service); err != nil {
+		return fmt.Errorf("creating probe: %w", err)
+	}
+	err = s.eventually(ctx, "the policies", time.Minute, func(ctx context.Context) error {
+		wrong := service.DeepCopy()
+		wrong.Spec.RayClusterSpec.WorkerGroupSpecs[0].MinReplicas = new(int32(-1))
+		if err := s.client.Update(ctx, wrong, client.DryRunAll); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("a wrong update: %w", err)
+		}
+		return nil
+	})
+	return errors.Join(err, s.client.Delete(ctx, service))
 }
 
 // apiServerCPU is the processor time of the API server so far, in seconds.

@@ -110,7 +110,7 @@ func (s *session) connect() error {
 	return nil
 }
 
-// installCRDs creates the CRDs, with their CEL rules or without, and waits until the API server serves them.
+// installCRDs creates the CRDs, with their CEL rules and policies or without, and waits until the API server serves them.
 func (s *session) installCRDs(ctx context.Context, rules bool) error {
 	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
 	if err != nil {
@@ -137,6 +137,14 @@ func (s *session) installCRDs(ctx context.Context, rules bool) error {
 			return fmt.Errorf("installing %s: %w", file, err)
 		}
 	}
+	if err := s.awaitKinds(ctx); err != nil || !rules {
+		return err
+	}
+	return s.installPolicies(ctx)
+}
+
+// awaitKinds waits until the API server serves all kinds.
+func (s *session) awaitKinds(ctx context.Context) error {
 	return s.eventually(ctx, "all kinds to be served", 2*time.Minute, func(ctx context.Context) error {
 		for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayCronJobList{}} {
 			if err := s.client.List(ctx, list, client.Limit(1)); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +26,7 @@ import (
 type CRDs int
 
 const (
-	// FullCRDs are the generated CRDs: schemas, defaults and rules. The API server takes seconds of CPU to load them.
+	// FullCRDs are the generated CRDs: schemas, defaults and rules, with the policies on updates. The API server takes seconds of CPU to load them.
 	FullCRDs CRDs = iota
 	// LightCRDs have the names, versions, scopes, subresources and printer columns of the generated ones, and a schema that accepts every object. They
 	// are for tests that depend neither on defaults nor on refusals of the API server.
@@ -71,6 +72,42 @@ func installCRDs(ctx context.Context, cfg *rest.Config, dir string, variant CRDs
 	for _, name := range names {
 		if err := awaitEstablished(ctx, client, name); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+var policyResources = map[string]schema.GroupVersionResource{
+	"ValidatingAdmissionPolicy":        {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
+	"ValidatingAdmissionPolicyBinding": {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
+}
+
+// installPolicies creates the policies in the files of a folder, and their bindings.
+func installPolicies(ctx context.Context, cfg *rest.Config, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("finding policies in %s: %w", dir, err)
+	}
+	dyn, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("making client for policies: %w", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading policies: %w", err)
+		}
+		for document := range strings.SplitSeq(string(data), "\n---\n") {
+			u := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(document), &u.Object); err != nil {
+				return fmt.Errorf("decoding %s: %w", file, err)
+			}
+			if len(u.Object) == 0 { // the comment at the top
+				continue
+			}
+			if _, err := dyn.Resource(policyResources[u.GetKind()]).Create(ctx, u, metav1.CreateOptions{FieldManager: "controlplane"}); err != nil {
+				return fmt.Errorf("applying %s: %w", file, err)
+			}
 		}
 	}
 	return nil

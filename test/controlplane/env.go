@@ -27,8 +27,11 @@ const (
 	stopLimit    = 15 * time.Second
 )
 
-// crdFolder has the generated CRDs, relative to the root of the repository.
-const crdFolder = "operator/config/crd/bases"
+// Folders of the generated CRDs, and of the policies with their rules on updates, relative to the root of the repository.
+const (
+	crdFolder     = "operator/config/crd/bases"
+	updatesFolder = "operator/config/crd/updates"
+)
 
 var errShared = errors.New("other packages use this control plane: set Options.Own")
 

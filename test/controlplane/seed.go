@@ -55,11 +55,13 @@ func seedKey(repo string, crds CRDs) (string, error) {
 		return "", fmt.Errorf("finding the keys of programs: %w", err)
 	}
 	if crds != NoCRDs {
-		generated, err := filepath.Glob(filepath.Join(repo, crdFolder, "*.yaml"))
-		if err != nil {
-			return "", fmt.Errorf("finding CustomResourceDefinitions: %w", err)
+		for _, folder := range []string{crdFolder, updatesFolder} {
+			generated, err := filepath.Glob(filepath.Join(repo, folder, "*.yaml"))
+			if err != nil {
+				return "", fmt.Errorf("finding CustomResourceDefinitions: %w", err)
+			}
+			files = append(files, generated...)
 		}
-		files = append(files, generated...)
 	}
 	hash := sha256.New()
 	for _, file := range files {
@@ -88,6 +90,11 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 	defer cancel()
 	if crds != NoCRDs {
 		if err := installCRDs(ctx, e.Config, filepath.Join(repo, crdFolder), crds); err != nil {
+			return fmt.Errorf("making seed: %w", err)
+		}
+	}
+	if crds == FullCRDs {
+		if err := installPolicies(ctx, e.Config, filepath.Join(repo, updatesFolder)); err != nil {
 			return fmt.Errorf("making seed: %w", err)
 		}
 	}

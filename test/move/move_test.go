@@ -98,6 +98,9 @@ func TestMoveAndBack(t *testing.T) {
 	if !strings.Contains(report, "conditions Running, Suspended, Complete, Failed, InvalidSpec, DashboardUnreachable, Ready, Reconciling, Stalled of RayJob") {
 		t.Errorf("the report does not say what KubeRay drops:\n%s", report)
 	}
+	if left := c.bash("kubectl", "kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings -o name"); left != "" {
+		t.Errorf("updates under KubeRay are still validated by\n%s", left)
+	}
 	c.unchanged("by the way back", scaled)
 	c.kubeRayAgain()
 	production.kubeRayAgain()

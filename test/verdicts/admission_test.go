@@ -193,12 +193,20 @@ func askWebhooksAbout(ctx context.Context, s *setting, namespace string) error {
 	})
 }
 
-// installPolicies installs the bundle for the namespaces with the label.
+// updatesSuffix ends the names of the policies that belong to the CRDs: their rules on updates.
+const updatesSuffix = "-updates"
+
+// installPolicies installs the policies of the CRDs for all namespaces, and the bundle for the namespaces with the label.
 func installPolicies(ctx context.Context) error {
+	ofCRDs, err := filepath.Glob(filepath.Join(config, "crd", "updates", "*.yaml"))
+	if err != nil {
+		return err
+	}
 	files, err := filepath.Glob(filepath.Join(config, "policies", "*.yaml"))
 	if err != nil {
 		return err
 	}
+	files = append(ofCRDs, files...)
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
 		if filepath.Base(file) == "kustomization.yaml" {
@@ -225,7 +233,7 @@ func installPolicies(ctx context.Context) error {
 	// The last ones tell when the API server has taken up all before.
 	objects = append(objects, policyOn("raygate-verdicts-probe", "!has(object.metadata.labels) || !('probe' in object.metadata.labels)", "probe")...)
 	for _, u := range objects {
-		if u.GetKind() == "ValidatingAdmissionPolicyBinding" {
+		if u.GetKind() == "ValidatingAdmissionPolicyBinding" && !strings.HasSuffix(u.GetName(), updatesSuffix) {
 			selector := map[string]any{"matchLabels": map[string]any{labelOfPolicies: "true"}}
 			if err := unstructured.SetNestedMap(u.Object, selector, "spec", "matchResources", "namespaceSelector"); err != nil {
 				return err

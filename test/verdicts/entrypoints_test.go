@@ -65,7 +65,7 @@ func create(ctx context.Context, c *testCase, namespace string) answer {
 
 var (
 	ruleSuffix   = regexp.MustCompile(` \(([A-Z]+-[0-9]{3})\)$`)
-	policyPrefix = regexp.MustCompile(`(?s)^.*ValidatingAdmissionPolicy '[^']+' with binding '[^']+'( denied request)?: `)
+	policyPrefix = regexp.MustCompile(`(?s)^.*ValidatingAdmissionPolicy '([^']+)' with binding '[^']+'( denied request)?: `)
 )
 
 // answerOf takes a refusal by the API server apart.
@@ -77,14 +77,16 @@ func answerOf(err error) answer {
 	if !errors.As(err, &refused) || refused.ErrStatus.Details == nil || refused.ErrStatus.Reason != metav1.StatusReasonInvalid {
 		return answer{failure: err.Error()}
 	}
-	if policyPrefix.MatchString(refused.ErrStatus.Message) {
+	a, causes := answer{by: byCRD}, refused.ErrStatus.Details.Causes
+	switch m := policyPrefix.FindStringSubmatch(refused.ErrStatus.Message); {
+	case m != nil && strings.HasSuffix(m[1], updatesSuffix):
+		causes = []metav1.StatusCause{{Message: "Invalid value: " + strings.TrimPrefix(refused.ErrStatus.Message, m[0])}}
+	case m != nil:
 		return answer{by: byPolicy, errors: []problem{problemIn(refused.ErrStatus.Message)}}
-	}
-	a := answer{by: byCRD}
-	if strings.HasPrefix(refused.ErrStatus.Message, "admission webhook") {
+	case strings.HasPrefix(refused.ErrStatus.Message, "admission webhook"):
 		a.by = byWebhook
 	}
-	for _, cause := range celrules.Causes(refused.ErrStatus.Details.Causes) {
+	for _, cause := range celrules.Causes(causes) {
 		p := problem{Field: cause.Field, Text: cause.Message}
 		if m := ruleSuffix.FindStringSubmatch(p.Text); m != nil {
 			p.Rule, p.Text = m[1], strings.TrimSuffix(p.Text, m[0])

@@ -171,16 +171,21 @@ func templated(s string) string {
 
 // objects defines whole objects.
 func (g *generator) objects(file, name string, sources ...string) {
+	g.define(file, name, g.whole(sources...))
+}
+
+// whole is the objects in files.
+func (g *generator) whole(sources ...string) string {
 	var text strings.Builder
 	for _, source := range sources {
 		for _, object := range g.documents(source) {
 			text.WriteString("---\n" + g.text(object))
 		}
 	}
-	g.define(file, name, text.String())
+	return text.String()
 }
 
-// crd defines a CRD as one line of JSON, which is a third of its YAML. The chart sets annotations and the conversion; the definition
+// crd defines a CRD with its policy on updates. The CRD is one line of JSON, which is a third of its YAML. The chart sets annotations and the conversion; the definition
 // reports whether there are versions to convert.
 func (g *generator) crd(plural string) {
 	objects := g.documents(filepath.Join(operator, "crd/bases/ray.io_"+plural+".yaml"))
@@ -211,7 +216,7 @@ func (g *generator) crd(plural string) {
 		annotations, "{{ include \"raygate.crd.annotations\" "+call+" | fromYaml | merge ("+"`"+string(own)+"`"+" | fromJson) | toJson }}",
 		conversion, `{{ include "raygate.crd.conversion" `+call+` | fromYaml | toJson }}`,
 	).Replace(literal(data.String()))
-	g.define("crd_"+plural, "raygate.crd."+plural, text)
+	g.define("crd_"+plural, "raygate.crd."+plural, text+g.whole(filepath.Join(operator, "crd/updates", plural+".yaml")))
 }
 
 // roles defines the rules of each role, so that the chart can grant them in a namespace or in all.

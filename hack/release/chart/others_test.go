@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,6 +120,11 @@ func TestRayClusterValues(t *testing.T) {
 	}
 }
 
+// ofCRDs reports whether an object is a CRD, or belongs to the policy that validates updates with its rules.
+func ofCRDs(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "CustomResourceDefinition" || strings.HasPrefix(o.GetKind(), "ValidatingAdmissionPolicy")
+}
+
 // The chart of CRDs alone has those of the chart raygate, for each mode of webhooks.
 func TestCRDChart(t *testing.T) {
 	crds := loadFrom(t, filepath.Join(root, "charts/raygate-crds"))
@@ -130,8 +136,8 @@ func TestCRDChart(t *testing.T) {
 	} {
 		want := map[string]any{}
 		for _, o := range render(t, of) {
-			if o.GetKind() == "CustomResourceDefinition" {
-				want[o.GetName()] = o.Object
+			if ofCRDs(o) {
+				want[key(o)] = o.Object
 			}
 		}
 		into := namespace
@@ -140,9 +146,9 @@ func TestCRDChart(t *testing.T) {
 		}
 		got := map[string]any{}
 		for _, o := range renderChart(t, crds, into, values) {
-			got[o.GetName()] = o.Object
+			got[key(o)] = o.Object
 		}
-		if diff := cmp.Diff(want, got); diff != "" || len(want) != 4 {
+		if diff := cmp.Diff(want, got); diff != "" || len(want) != 12 {
 			t.Errorf("%q (-raygate +raygate-crds):\n%.2000s", values, diff)
 		}
 	}

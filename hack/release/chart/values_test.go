@@ -128,7 +128,7 @@ func TestArgumentsAreFlags(t *testing.T) {
 	}
 }
 
-// One namespace: no object of the whole cluster but the CRDs.
+// One namespace: no object of the whole cluster but the CRDs and their policies.
 func TestSingleNamespace(t *testing.T) {
 	for values, want := range map[string][]string{
 		"{singleNamespaceInstall: true, gateway: {enabled: true}}":                             {namespace},
@@ -137,7 +137,7 @@ func TestSingleNamespace(t *testing.T) {
 		objects := render(t, values)
 		roles := map[string][]string{}
 		for _, o := range objects {
-			if o.GetNamespace() == "" && o.GetKind() != "CustomResourceDefinition" {
+			if o.GetNamespace() == "" && !ofCRDs(o) {
 				t.Errorf("%s: %s", values, key(o))
 			}
 			if o.GetKind() == "Role" {
@@ -177,19 +177,19 @@ func TestServiceAccountName(t *testing.T) {
 // A value that disables a part removes its objects.
 func TestLeftOut(t *testing.T) {
 	for values, kinds := range map[string][]string{
-		"crds: {enabled: false}":                           {"CustomResourceDefinition"},
+		"crds: {enabled: false}":                           {"CustomResourceDefinition", "ValidatingAdmissionPolicy"},
 		"rbacEnable: false":                                {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 		"podDisruptionBudget: {enabled: false}":            {"PodDisruptionBudget"},
 		"networkPolicy: {enabled: false}":                  {"NetworkPolicy"},
 		"{serviceAccount: {create: false}}":                {"ServiceAccount"},
 		"{rbac: {userRoles: false}}":                       {},
-		"{webhooks: {mode: none}, gateway: {enabled: no}}": {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Certificate", "Secret", "ServiceMonitor", "ConfigMap", "ValidatingAdmissionPolicy"},
+		"{webhooks: {mode: none}, gateway: {enabled: no}}": {"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "Certificate", "Secret", "ServiceMonitor", "ConfigMap"},
 	} {
 		for _, o := range render(t, values) {
 			if slices.Contains(kinds, o.GetKind()) {
 				t.Errorf("%s: %s", values, key(o))
 			}
-			if strings.HasPrefix(o.GetName(), "raygate-ray") && strings.Contains(values, "userRoles") {
+			if strings.HasPrefix(key(o), "ClusterRole raygate-ray") && strings.Contains(values, "userRoles") {
 				t.Errorf("%s: %s", values, key(o))
 			}
 		}

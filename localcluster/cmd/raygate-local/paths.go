@@ -41,6 +41,7 @@ func (p paths) realNodes() string      { return filepath.Join(p.data, "nodes") }
 func (p paths) operator() string       { return filepath.Join(p.bin, "raygate-operator") }
 func (p paths) gateway() string        { return filepath.Join(p.bin, "raygate-apiserver") }
 func (p paths) crds() string           { return filepath.Join(p.root, "operator", "config", "crd", "bases") }
+func (p paths) updates() string        { return filepath.Join(p.root, "operator", "config", "crd", "updates") }
 func (p paths) history() string        { return filepath.Join(p.data, "history") }
 func (p paths) lock() string           { return filepath.Join(p.data, "lock") }
 func (p paths) ports() string          { return filepath.Join(p.data, "ports.json") }

@@ -20,7 +20,13 @@ func (r *runner) installCRDs(ctx context.Context) error {
 		}
 	}
 	r.out.printf("installing CustomResourceDefinitions from %s", dir)
-	return crds.Install(ctx, r.cp.Config, dir, func(name string) { r.out.printf("  %s", name) })
+	if err := crds.Install(ctx, r.cp.Config, dir, func(name string) { r.out.printf("  %s", name) }); err != nil {
+		return err
+	}
+	if updates := r.paths.updates(); dir == r.paths.crds() && exists(updates) {
+		return crds.Install(ctx, r.cp.Config, updates, func(string) {})
+	}
+	return nil
 }
 
 // startRaygate starts the operator and the gateway in parallel and waits for both.

@@ -1,4 +1,4 @@
-// Package crds installs CustomResourceDefinitions from files.
+// Package crds installs CustomResourceDefinitions, and the policies that belong to them, from files.
 package crds
 
 import (
@@ -20,10 +20,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-var resource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+const definition = "CustomResourceDefinition"
 
-// Install applies every CustomResourceDefinition in the YAML and JSON files of dir by server-side apply and waits until all are
-// established. It calls done for each as soon as it is established and ignores other kinds.
+// resources are the kinds that are installed.
+var resources = map[string]schema.GroupVersionResource{
+	definition:                         {Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	"ValidatingAdmissionPolicy":        {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
+	"ValidatingAdmissionPolicyBinding": {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
+}
+
+// Install applies every CustomResourceDefinition and policy in the YAML and JSON files of dir by server-side apply and waits until all definitions
+// are established. It calls done for each of them as soon as it is established, and ignores other kinds.
 func Install(ctx context.Context, cfg *rest.Config, dir string, done func(name string)) error {
 	objects, err := Read(dir)
 	if err != nil {
@@ -33,17 +40,18 @@ func Install(ctx context.Context, cfg *rest.Config, dir string, done func(name s
 	if err != nil {
 		return fmt.Errorf("making client: %w", err)
 	}
-	client := dyn.Resource(resource)
 	var names []string
 	for _, o := range objects {
-		if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "raygate-local", Force: true}); err != nil {
+		if _, err := dyn.Resource(resources[o.GetKind()]).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "raygate-local", Force: true}); err != nil {
 			return fmt.Errorf("applying %s: %w", o.GetName(), err)
 		}
-		names = append(names, o.GetName())
+		if o.GetKind() == definition {
+			names = append(names, o.GetName())
+		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := waitEstablished(ctx, client, name); err != nil {
+		if err := waitEstablished(ctx, dyn.Resource(resources[definition]), name); err != nil {
 			return err
 		}
 		done(name)
@@ -51,7 +59,7 @@ func Install(ctx context.Context, cfg *rest.Config, dir string, done func(name s
 	return nil
 }
 
-// Read returns the CustomResourceDefinitions in the files of dir.
+// Read returns the objects to install in the files of dir.
 func Read(dir string) ([]*unstructured.Unstructured, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,7 +93,7 @@ func readFile(path string) ([]*unstructured.Unstructured, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("decoding %s: %w", path, err)
 		}
-		if o.GetKind() == "CustomResourceDefinition" {
+		if _, known := resources[o.GetKind()]; known {
 			out = append(out, o)
 		}
 	}

@@ -74,15 +74,10 @@ func Unchanged(path string) string {
 	return "(" + is + ") == (" + InOld(is) + ") && (!(" + is + ") || self." + path + " == oldSelf." + path + ")"
 }
 
-var selfWord, oldSelfWord, eitherWord = regexp.MustCompile(`\bself\b`), regexp.MustCompile(`\boldSelf\b`), regexp.MustCompile(`\b(self|oldSelf)\b`)
+var selfWord, eitherWord = regexp.MustCompile(`\bself\b`), regexp.MustCompile(`\b(self|oldSelf)\b`)
 
 // InOld is an expression about the old value of the node.
 func InOld(expression string) string { return selfWord.ReplaceAllString(expression, "oldSelf") }
-
-// Optional is an expression for a rule that also applies to creates, which have no old value.
-func Optional(expression string) string {
-	return oldSelfWord.ReplaceAllString(expression, "oldSelf.value()")
-}
 
 // Below moves an expression about a node to a node above it, from which the path of fields leads to it.
 func Below(path, expression string) string {

@@ -41,14 +41,14 @@ type Ratchet int
 const (
 	// WasBroken allows an update if the old value broke the rule as well, at least as much.
 	WasBroken Ratchet = iota
-	// ByServer leaves ratcheting to the API server, which evaluates the rule whenever its node changed. It is for nodes that contain only
-	// what the rule reads, or whose items have no old value because their list has no keys.
+	// ByServer allows an update that does not change the node. It is for nodes that contain only what the rule reads, or whose items have no
+	// old value because their list has no keys.
 	ByServer
 	// CreateOnly evaluates the rule on create only: for names, which cannot change.
 	CreateOnly
 )
 
-// CEL is one expression of a rule in the schemas of the CRDs.
+// CEL is one expression of a rule in the schemas of the CRDs, for new objects, and in the policies of the CRDs, for updates.
 type CEL struct {
 	// Part and Node are the place of the expression: a path below the part with [] for the items of a list and {} for the values of a map.
 	// An empty Part means the part of the kind of the rule, an empty Node the part itself.

@@ -48,13 +48,17 @@ An update is refused only for errors that it adds or makes worse. An old error a
 finalizers, labels and the autoscaler always work. The API server does the same for its rules. For a rule over all worker groups it only compares the number of groups
 that break the rule.
 
+The CEL rules of the CRDs validate new objects, and new parts of objects. The same rules validate updates in the ValidatingAdmissionPolicies ` + "`raygate-<plural>-updates`" + `, because a
+CRD evaluates its rules in each write of the status, too. ` + "`operator/config/crd`" + ` and the charts install them with the CRDs. The message of a policy contains the field and the id
+of each broken rule. A CRD alone refuses an update that breaks the layer schema, a rule of KubeRay's own CRDs, RC-120 or RJ-060.
+
 ## Layers
 
 | layer | enforced by |
 |---|---|
 | package | gateway, webhook, operator and ` + "`raygate validate`" + ` |
 | controller | the operator only, because the rule needs other objects |
-| schema, CEL | the API server, by the CRD |
+| schema, CEL | the API server, by the CRD and, for updates, by its policy |
 | policy | the API server, if the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed; they need no webhook |
 
 If a CRD or a policy can check only a part of a rule, it refuses that part. Rules of a CRD on one feature are one expression. Its message contains the field and the id of

@@ -22,7 +22,7 @@ var jobNames = metadata.NewNameRules(metadata.Names{Kind: rule.RayJob, TooLong: 
 
 var rj060 = rule.New(rule.Rule{ID: "RJ-060", Kind: "RayJob", Field: "status.jobDeploymentStatus", Condition: "Waiting while submissionMode is not InteractiveMode", Peer: rule.BySpec,
 	Remedy: "is reached in InteractiveMode only; the operator sets it",
-	CEL: []rule.CEL{{Field: ".status.jobDeploymentStatus", OwnWords: true, Valid: "!(" + cel.Present("self", "status.jobDeploymentStatus") + ") || self.status.jobDeploymentStatus != 'Waiting' || (" + cel.Present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
+	CEL: []rule.CEL{{Field: ".status.jobDeploymentStatus", OwnWords: true, Valid: "self.?status.?jobDeploymentStatus.orValue('') != 'Waiting' || (" + cel.Present("self", "spec.submissionMode") + " && self.spec.submissionMode == 'InteractiveMode')",
 		Says: "Waiting is for InteractiveMode only; the operator sets it"}}})
 
 // CheckStatus checks only the status of a RayJob.
