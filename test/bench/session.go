@@ -13,7 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -81,7 +83,7 @@ func newSession(ctx context.Context, sc scenario, o Options, report *Report, log
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
-	if err := s.installCRDs(ctx, true); err != nil {
+	if err := s.installCRDs(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -110,64 +112,59 @@ func (s *session) connect() error {
 	return nil
 }
 
-// installCRDs creates the CRDs, with their CEL rules and policies or without, and waits until the API server serves them.
-func (s *session) installCRDs(ctx context.Context, rules bool) error {
-	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
+// installCRDs creates the CRDs and their policies, and waits until the API server serves them.
+func (s *session) installCRDs(ctx context.Context) error {
+	crds, err := s.readCRDs()
 	if err != nil {
-		return fmt.Errorf("looking for CRDs in %s: %w", s.opts.CRDs, err)
+		return err
 	}
-	if len(files) == 0 {
-		return fmt.Errorf("looking for CRDs in %s: there are none", s.opts.CRDs)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("reading CRD: %w", err)
-		}
-		var crd apiextensionsv1.CustomResourceDefinition
-		if err := yaml.UnmarshalStrict(data, &crd); err != nil {
-			return fmt.Errorf("decoding %s: %w", file, err)
-		}
-		for i := range crd.Spec.Versions {
-			if !rules {
-				dropRules(crd.Spec.Versions[i].Schema.OpenAPIV3Schema)
-			}
-		}
-		if err := s.client.Create(ctx, &crd); err != nil {
-			return fmt.Errorf("installing %s: %w", file, err)
+	for _, crd := range crds {
+		if err := s.client.Create(ctx, crd); err != nil {
+			return fmt.Errorf("installing %s: %w", crd.Name, err)
 		}
 	}
-	if err := s.awaitKinds(ctx); err != nil || !rules {
+	if err := s.awaitKinds(ctx, rayv1.GroupVersion.Group); err != nil {
 		return err
 	}
 	return s.installPolicies(ctx)
 }
 
-// awaitKinds waits until the API server serves all kinds.
-func (s *session) awaitKinds(ctx context.Context) error {
-	return s.eventually(ctx, "all kinds to be served", 2*time.Minute, func(ctx context.Context) error {
-		for _, list := range []client.ObjectList{&rayv1.RayClusterList{}, &rayv1.RayJobList{}, &rayv1.RayServiceList{}, &rayv1.RayCronJobList{}} {
+// readCRDs reads the folder --crds.
+func (s *session) readCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := filepath.Glob(filepath.Join(s.opts.CRDs, "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("looking for CRDs in %s: %w", s.opts.CRDs, err)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("looking for CRDs in %s: there are none", s.opts.CRDs)
+	}
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading CRD: %w", err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(data, crd); err != nil {
+			return nil, fmt.Errorf("decoding %s: %w", file, err)
+		}
+		crds = append(crds, crd)
+	}
+	return crds, nil
+}
+
+// awaitKinds waits until the API server serves all kinds in a group.
+func (s *session) awaitKinds(ctx context.Context, group string) error {
+	return s.eventually(ctx, "all kinds of "+group+" to be served", 2*time.Minute, func(ctx context.Context) error {
+		for _, kind := range []string{"RayCluster", "RayJob", "RayService", "RayCronJob"} {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: rayv1.GroupVersion.Version, Kind: kind + "List"})
 			if err := s.client.List(ctx, list, client.Limit(1)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-// dropRules removes all CEL rules of a schema.
-func dropRules(schema *apiextensionsv1.JSONSchemaProps) {
-	schema.XValidations = nil
-	for name, property := range schema.Properties {
-		dropRules(&property)
-		schema.Properties[name] = property
-	}
-	if schema.Items != nil && schema.Items.Schema != nil {
-		dropRules(schema.Items.Schema)
-	}
-	if schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
-		dropRules(schema.AdditionalProperties.Schema)
-	}
 }
 
 // start starts a program of the folder --bin.
