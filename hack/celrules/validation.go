@@ -2,6 +2,7 @@ package celrules
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,38 +19,78 @@ type Validation struct {
 	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
 }
 
-// ValidationsOf returns the expressions in the schemas of a kind, in the order of the ids. Rules of one node with one guard become one
-// expression, and so do cheap rules on worker groups. The API server spends more on an expression, and on each field access, than on most
-// rules.
+// ValidationsOf returns the expressions in the schemas of a kind, in the order of the ids. Rules of one node with one guard become one expression, and so do
+// cheap rules on worker groups, and rules on options that few objects have. The API server spends more on an expression, and on each field access, than
+// on most rules.
 func ValidationsOf(plural string) []Placed[Validation] {
-	type key struct{ node, guard, exempt string }
-	var order []key
-	guarded := map[key][]Rule{}
-	for i, r := range RulesOf(plural) {
-		k := key{r.Node, r.Item.guard, r.Item.exempt}
-		switch {
-		case r.Item.guard == "" && r.Item.wrong != "" && !sized.MatchString(r.Item.each):
-			k.guard = "groups" // in one walk, without conditions that cost too much together
-		case k.guard == "":
-			k.guard = strconv.Itoa(i)
+	type place struct{ node, exempt string }
+	var expressions []*Placed[[][]Rule]
+	options := map[place]*Placed[[][]Rule]{}
+	for _, group := range groupsOf(plural) {
+		first, at := group.Item[0], place{group.Node, group.Item[0].exempt}
+		e := &Placed[[][]Rule]{Node: group.Node}
+		if rare := first.guard != "" && !usualGuard.MatchString(first.guard) && !first.onStatus; !rare {
+			expressions = append(expressions, e)
+		} else if options[at] != nil && length(options[at].Item)+length([][]Rule{group.Item}) <= longestOptions {
+			e = options[at]
+		} else {
+			expressions, options[at] = append(expressions, e), e
 		}
-		if guarded[k] == nil {
-			order = append(order, k)
-		}
-		guarded[k] = append(guarded[k], r.Item)
+		e.Item = append(e.Item, group.Item)
 	}
 	var out []Placed[Validation]
-	for _, k := range order {
-		validations := []Validation{together(k.node, guarded[k])}
-		if len(guarded[k]) == 1 {
-			validations = guarded[k][0].Validations()
-		}
-		for _, v := range validations {
-			out = append(out, Placed[Validation]{Node: k.node, Item: v})
+	for _, e := range expressions {
+		for _, v := range validations(e.Node, e.Item) {
+			out = append(out, Placed[Validation]{Node: e.Node, Item: v})
 		}
 	}
 	return out
 }
+
+// longestOptions is in characters of conditions. More would be estimated to cost more than the API server allows.
+const longestOptions = 12000
+
+// length is that of all conditions.
+func length(groups [][]Rule) int {
+	sum := 0
+	for _, r := range slices.Concat(groups...) {
+		sum += len(r.good())
+	}
+	return sum
+}
+
+// groupsOf returns the rules of a kind in groups that share a guard and an exemption. Cheap rules on worker groups are one, for one walk.
+func groupsOf(plural string) []*Placed[[]Rule] {
+	type key struct{ node, guard, exempt string }
+	var out []*Placed[[]Rule]
+	known := map[key]*Placed[[]Rule]{}
+	for i, r := range RulesOf(plural) {
+		k := key{r.Node, r.Item.guard, r.Item.exempt}
+		switch {
+		case r.Item.guard == "" && r.Item.wrong != "" && !sized.MatchString(r.Item.each):
+			k.guard = "groups"
+		case k.guard == "":
+			k.guard = strconv.Itoa(i)
+		}
+		if known[k] == nil {
+			known[k] = &Placed[[]Rule]{Node: r.Node}
+			out = append(out, known[k])
+		}
+		known[k].Item = append(known[k].Item, r.Item)
+	}
+	return out
+}
+
+// validations renders groups of rules that share a guard.
+func validations(node string, groups [][]Rule) []Validation {
+	if len(groups) == 1 && len(groups[0]) == 1 {
+		return groups[0][0].Validations()
+	}
+	return []Validation{together(node, groups)}
+}
+
+// usualGuard is a guard that lets nearly every object through.
+var usualGuard = regexp.MustCompile(`^has\(self[\w.]*\.headGroupSpec\)$`)
 
 // Validations renders a single rule. Rules on the spec are for new objects: see [UpdatesOf] for changed ones. A policy does not see writes of the
 // status, so a rule on the status is for both.
@@ -65,27 +106,52 @@ func (r Rule) Validations() []Validation {
 	return []Validation{v, update}
 }
 
-// together renders rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then.
-func together(node string, rules []Rule) Validation {
-	var now, ids, told, each []string
-	for _, r := range rules {
-		good := r.good()
-		if r.wrong != "" {
-			each = append(each, "("+r.each+")")
+// together renders groups of rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then.
+func together(node string, groups [][]Rule) Validation {
+	rules := slices.Concat(groups...)
+	var conditions, ids, told []string
+	part := ""
+	for _, group := range groups {
+		guard := group[0].guard
+		if len(groups) > 1 && group[0].part != "" {
+			part = group[0].part
+			guard = regexp.MustCompile(`has\(self\.`+part+`\.(\w+)\)`).ReplaceAllString(guard, "part.?$1.hasValue()")
+			guard = strings.ReplaceAll(guard, "self."+part+".?", "part.?")
 		}
-		now, ids = append(now, "("+good+")"), append(ids, r.ID)
-		told = append(told, good+" ? '' : "+strconv.Quote("; "+r.problem(node)))
+		conditions = append(conditions, unless(guard, fine(group), ""))
 	}
-	fine := all(now)
-	if each != nil {
-		path := join(rules[0].below, rules[0].Groups)
-		fine = "self." + path + ".all(g, " + named("pod", `g\.template\.\?spec`, strings.Join(each, " && ")) + ") || " + cel.Absent("self", path)
+	for _, r := range rules {
+		ids = append(ids, r.ID)
+		told = append(told, unless(r.guard, r.good(), "")+" ? '' : "+strconv.Quote("; "+r.problem(node)))
+	}
+	good := conditions[0]
+	if len(conditions) > 1 {
+		good = "(" + strings.Join(conditions, ") && (") + ")"
+	}
+	if part != "" { // named for the reason of [named]
+		good = "[self.?" + part + "].all(part, " + good + ")"
 	}
 	return Validation{
 		Message: "breaks one of " + strings.Join(ids, ", "), FieldPath: commonField(rules), Reason: commonReason(rules),
-		Rule: onCreate(unless(rules[0].guard, fine, rules[0].exempt)), OptionalOldSelf: new(true),
+		Rule: onCreate(unless("", good, rules[0].exempt)), OptionalOldSelf: new(true),
 		MessageExpression: "((" + strings.Join(told, ") + (") + ")).substring(2)",
 	}
+}
+
+// fine is true of a node that breaks none of the rules, which share a guard.
+func fine(rules []Rule) string {
+	var good, each []string
+	for _, r := range rules {
+		good = append(good, "("+r.good()+")")
+		if r.wrong != "" {
+			each = append(each, "("+r.each+")")
+		}
+	}
+	if each == nil {
+		return all(good)
+	}
+	path := join(rules[0].below, rules[0].Groups)
+	return "self." + path + ".all(g, " + named("pod", `g\.template\.\?spec`, strings.Join(each, " && ")) + ") || " + cel.Absent("self", path)
 }
 
 // problem is the message about a field below a node.

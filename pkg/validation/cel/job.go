@@ -1,6 +1,10 @@
 package cel
 
-import "github.com/raygate/raygate/pkg/validation/rule"
+import (
+	"strings"
+
+	"github.com/raygate/raygate/pkg/validation/rule"
+)
 
 // Pieces of CEL about self, a RayJobSpec.
 const (
@@ -36,7 +40,9 @@ func AtLeast(field, least, says string) rule.CEL {
 
 // OfSubmitter is a rule on a field of the submitter Job, which exists in K8sJobMode only.
 func OfSubmitter(field string, reason rule.Reason, valid, says string) rule.CEL {
+	part, _, _ := strings.Cut(field[1:], ".")
 	return rule.CEL{Field: field, Reason: reason,
+		When:  "has(self." + part + ")",
 		Valid: "(has(self.submissionMode) && self.submissionMode != 'K8sJobMode') || " + valid,
 		Says:  says}
 }

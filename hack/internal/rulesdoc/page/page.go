@@ -61,7 +61,7 @@ of each broken rule. A CRD alone refuses an update that breaks the layer schema,
 | schema, CEL | the API server, by the CRD and, for updates, by its policy |
 | policy | the API server, if the ValidatingAdmissionPolicies in ` + "`operator/config/policies`" + ` are installed; they need no webhook |
 
-If a CRD or a policy can check only a part of a rule, it refuses that part. Rules of a CRD on one feature are one expression. Its message contains the field and the id of
+If a CRD or a policy can check only a part of a rule, it refuses that part. Rules of a CRD on optional features are one expression. Its message contains the field and the id of
 each broken rule.
 
 ## Bounds

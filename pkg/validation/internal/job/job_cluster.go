@@ -27,7 +27,7 @@ var rj062 = rule.New(rule.Rule{ID: "RJ-062", Field: "clusterSelector", Condition
 var rj064 = rule.New(rule.Rule{ID: "RJ-064", Field: "clusterSelector", Condition: "without rayClusterSpec with the batch scheduler volcano", Peer: rule.ByStep, Depends: "batch scheduler",
 	Remedy: "the batch scheduler volcano, which the operator runs with, needs rayClusterSpec"})
 var rj530 = rule.New(rule.Rule{ID: "RJ-530", Field: "rayClusterSpec.upgradeStrategy.type", Condition: "set, without clusterSelector", Peer: rule.ByStep,
-	CEL: []rule.CEL{{Field: ".rayClusterSpec.upgradeStrategy.type", Reason: rule.Forbidden, Valid: cel.JobSelects + " || !(" + cel.Present("self", "rayClusterSpec.upgradeStrategy.type") + ")",
+	CEL: []rule.CEL{{Field: ".rayClusterSpec.upgradeStrategy.type", Reason: rule.Forbidden, When: cel.Present("self", "rayClusterSpec.upgradeStrategy.type"), Valid: cel.JobSelects,
 		Says: "the cluster belongs to a RayJob" + cel.OwnerDecides}}})
 var rj535 = rule.New(rule.Rule{ID: "RJ-535", Field: "rayClusterSpec.headGroupSpec.template.spec.containers[0].ports", Condition: "ports given, none named dashboard there or in headService"})
 

@@ -55,7 +55,7 @@ var rj051 = rule.New(rule.Rule{ID: "RJ-051", Field: "submitterPodTemplate", Cond
 	CEL:    []rule.CEL{{Field: ".submitterPodTemplate", Reason: rule.Forbidden, When: cel.JobInSidecar, Valid: "!has(self.submitterPodTemplate)"}}})
 var rj511 = rule.New(rule.Rule{ID: "RJ-511", Field: "submitterConfig.backoffLimit", Condition: "below 0, in K8sJobMode", Tier: rule.Kubernetes, Remedy: "must be at least 0",
 	CEL: []rule.CEL{cel.OfSubmitter(".submitterConfig.backoffLimit", "",
-		"!("+cel.Present("self", "submitterConfig.backoffLimit")+") || self.submitterConfig.backoffLimit >= 0",
+		"!has(self.submitterConfig.backoffLimit) || self.submitterConfig.backoffLimit >= 0",
 		"must be at least 0")}})
 
 // checkSubmitter checks the submitter of the job.
@@ -81,16 +81,16 @@ var rj052 = rule.New(rule.Rule{ID: "RJ-052", Field: "submitterConfig", Condition
 var rj509 = rule.New(rule.Rule{ID: "RJ-509", Field: "submitterPodTemplate.spec.restartPolicy", Condition: "not Never or OnFailure, in K8sJobMode", Tier: rule.Kubernetes,
 	CEL: []rule.CEL{
 		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", rule.Required,
-			"!has(self.submitterPodTemplate) || !("+cel.SubmitterRuns+") || (has(self.submitterPodTemplate.spec.restartPolicy) && self.submitterPodTemplate.spec.restartPolicy != '')",
+			"!("+cel.SubmitterRuns+") || (has(self.submitterPodTemplate.spec.restartPolicy) && self.submitterPodTemplate.spec.restartPolicy != '')",
 			"set Never or OnFailure, as a Job demands"),
 		cel.OfSubmitter(".submitterPodTemplate.spec.restartPolicy", "",
-			"!has(self.submitterPodTemplate) || !("+cel.SubmitterRuns+") || !has(self.submitterPodTemplate.spec.restartPolicy) || self.submitterPodTemplate.spec.restartPolicy in ['', 'Never', 'OnFailure']",
+			"!("+cel.SubmitterRuns+") || !has(self.submitterPodTemplate.spec.restartPolicy) || self.submitterPodTemplate.spec.restartPolicy in ['', 'Never', 'OnFailure']",
 			`supported values: "Never", "OnFailure"`),
 	}})
 var rj510 = rule.New(rule.Rule{ID: "RJ-510", Field: "submitterPodTemplate.spec.containers", Condition: "empty, in K8sJobMode", Tier: rule.Kubernetes,
 	Remedy: "give at least one container; the first submits the job",
 	CEL: []rule.CEL{cel.OfSubmitter(".submitterPodTemplate.spec.containers", rule.Required,
-		"!has(self.submitterPodTemplate) || ("+cel.SubmitterRuns+")",
+		cel.SubmitterRuns,
 		"give at least one container; the first submits the job")}})
 
 func checkSubmitterPod(out *rule.Report, t *corev1.PodTemplateSpec, path *field.Path) {
