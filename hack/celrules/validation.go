@@ -47,7 +47,7 @@ func ValidationsOf(plural string) []Placed[Validation] {
 	return out
 }
 
-// longestOptions is in characters of conditions. More would be estimated to cost more than the API server allows.
+// longestOptions is in characters of conditions. The API server estimates what an expression costs, and has a limit.
 const longestOptions = 12000
 
 // length is that of all conditions.
