@@ -59,7 +59,7 @@ func (r Rule) Passes() string { return r.good() + " || (" + r.tolerated() + ")" 
 // tolerated is true of an update that passes although the new value is wrong.
 func (r Rule) tolerated() string {
 	var all []string
-	if r.below != "" {
+	if r.below != "" && r.wrong == "" {
 		all = append(all, cel.Present("oldSelf", r.below))
 	}
 	wasWrong := "!(" + cel.InOld(r.Valid) + ")"
@@ -83,7 +83,7 @@ func (r Rule) tolerated() string {
 	return strings.Join(all, " && ")
 }
 
-// longestExpression is in characters. Unless a group of rules is longer, so that what they have in common is evaluated once. The API server compiles
+// longestExpression is in characters. A longer group of rules stays one expression, so that its guard is evaluated once. The API server compiles
 // policies before it admits any write, and the time for an expression grows with the square of its length.
 const longestExpression = 8000
 

@@ -19,7 +19,7 @@ type Validation struct {
 	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
 }
 
-// ValidationsOf returns the expressions in the schemas of a kind, in the order of the ids. Rules of one node with one guard become one expression, and so do
+// ValidationsOf returns the expressions in the schemas of a kind, in the order of their first ids. Rules of one node with one guard become one expression, and so do
 // cheap rules on worker groups, and rules on options that few objects have. The API server spends more on an expression, and on each field access, than
 // on most rules.
 func ValidationsOf(plural string) []Placed[Validation] {
@@ -81,7 +81,7 @@ func groupsOf(plural string) []*Placed[[]Rule] {
 	return out
 }
 
-// validations renders groups of rules that share a guard.
+// validations renders groups of rules. Those of one group share a guard.
 func validations(node string, groups [][]Rule) []Validation {
 	if len(groups) == 1 && len(groups[0]) == 1 {
 		return groups[0][0].Validations()
@@ -102,11 +102,11 @@ func (r Rule) Validations() []Validation {
 	if !r.onStatus {
 		return []Validation{v}
 	}
-	update.Rule = unless("", r.Passes(), r.exempt)
+	update.Rule = unless(r.When, r.Passes(), r.exempt)
 	return []Validation{v, update}
 }
 
-// together renders groups of rules that share a guard. The message contains that of each broken rule, with its field, and is only computed then.
+// together renders groups of rules as one expression. Those of one group share a guard. The message contains that of each broken rule, with its field, and is only computed then.
 func together(node string, groups [][]Rule) Validation {
 	rules := slices.Concat(groups...)
 	var conditions, ids, told []string
@@ -241,6 +241,5 @@ func (r Rule) good() string {
 // once.
 var usual = regexp.MustCompile(`(^|\.)(rayCluster(Spec|Config)|headGroupSpec(\.template)?)$`)
 
-// sized matches operations whose cost grows with the size of their operand. The API server does not estimate the size of an optional old
-// value.
-var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(|\bin (old)?[sS]elf\b`)
+// sized matches operations whose cost grows with the size of their operand.
+var sized = regexp.MustCompile(`\.(all|exists|exists_one|filter|map|matches|find|contains|indexOf|split|lowerAscii)\(|quantity\(`)

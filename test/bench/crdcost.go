@@ -222,7 +222,7 @@ func (s *session) apiServerCPU() (float64, error) {
 }
 
 // costOf returns the CPU of the API server for one object of a kind with rules, and for one without, in milliseconds. It writes one of each in turns:
-// the speed of a machine changes within seconds, and a cycle of the garbage collector takes as long as ten objects, so that both pay the same for it.
+// the speed of a machine changes within seconds, and a cycle of the garbage collector takes as long as ten objects. Turns spread both over the two groups.
 func (s *session) costOf(ctx context.Context, namespace string, k costKind) (rules, bare float64, err error) {
 	groups, cpu, turn := []string{rayv1.GroupVersion.Group, bareGroup}, []float64{0, 0}, 1
 	if s.opts.Profiles != "" {

@@ -85,8 +85,11 @@ var policyResources = map[string]schema.GroupVersionResource{
 // installPolicies creates the policies in the files of a folder, and their bindings.
 func installPolicies(ctx context.Context, cfg *rest.Config, dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil || len(files) == 0 {
+	if err != nil {
 		return fmt.Errorf("finding policies in %s: %w", dir, err)
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("finding policies in %s: there are none", dir)
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {

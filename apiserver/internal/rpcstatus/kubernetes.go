@@ -137,10 +137,14 @@ func causes(d *metav1.StatusDetails) []Violation {
 		if field == "<nil>" || field == "object" { // a CEL rule on the whole object has no path of its own
 			field = ""
 		}
+		reason := string(c.Type)
 		lead, rest, _ := strings.Cut(c.Message, ": ")
+		if policyDenial.MatchString(lead) {
+			lead, reason = "Invalid value", string(metav1.CauseTypeFieldValueInvalid)
+		}
 		problems := brokenRule.FindAllStringSubmatch(rest, -1)
 		for _, p := range problems {
-			all = append(all, Violation{Field: p[1], Description: lead + ": " + p[2], Reason: string(c.Type)})
+			all = append(all, Violation{Field: p[1], Description: lead + ": " + p[2], Reason: reason})
 		}
 		if len(problems) == 0 {
 			all = append(all, Violation{Field: field, Description: c.Message, Reason: string(c.Type)})
@@ -149,8 +153,11 @@ func causes(d *metav1.StatusDetails) []Violation {
 	return all
 }
 
-// brokenRule matches a CRD's message about one rule among those that share an expression. The cause has their common field then.
-var brokenRule = regexp.MustCompile(`(?:^|; )(spec\.[^ ]+): (.+? \([A-Z]{2}-[0-9]{3}\))`)
+// brokenRule matches the message about one rule among those that share an expression. The cause of a CRD has their common field, that of a policy none.
+var brokenRule = regexp.MustCompile(`(?:^|; )(spec[^ ]*): (.+? \([A-Z]{2}-[0-9]{3}\))`)
+
+// policyDenial is how a ValidatingAdmissionPolicy begins its message. The cause has no type.
+var policyDenial = regexp.MustCompile(`^ValidatingAdmissionPolicy '[^']+' with binding '[^']+' denied request$`)
 
 func resourceInfo(d *metav1.StatusDetails) *errdetails.ResourceInfo {
 	if d == nil || (d.Name == "" && d.Kind == "") {

@@ -64,6 +64,7 @@ func TestStatus(t *testing.T) {
 		"kube unavailable":     {apierrors.NewServiceUnavailable("x"), want{codes.Unavailable, "BACKEND_UNAVAILABLE", nil, true}},
 		"webhook down":         {apierrors.NewInternalError(errors.New("failed calling webhook")), want{codes.Unavailable, "BACKEND_UNAVAILABLE", nil, true}},
 		"rules of one guard":   {refused(metav1.StatusCause{Type: "FieldValueInvalid", Field: "spec", Message: "Invalid value: spec.a.b: is wrong; mend it (RC-001); spec.c[d]: use e (RC-002)"}), want{codes.InvalidArgument, "INVALID_SPEC", []string{"spec.a.b", "spec.c[d]"}, false}},
+		"policy on updates":    {refused(metav1.StatusCause{Message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: spec: give a cluster (RC-581); spec.a.b: is wrong (RC-001)"}), want{codes.InvalidArgument, "INVALID_SPEC", []string{"spec", "spec.a.b"}, false}},
 		"rule on groups":       {refused(metav1.StatusCause{Type: "FieldValueInvalid", Field: "spec.workerGroupSpecs", Message: "Invalid value: template.spec.a: is wrong (RC-003)"}), want{codes.InvalidArgument, "INVALID_SPEC", []string{"spec.workerGroupSpecs"}, false}},
 		"kube too large":       {apierrors.NewRequestEntityTooLargeError("x"), want{codes.ResourceExhausted, "TOO_LARGE", nil, false}},
 		"etcd too large":       {apierrors.NewInternalError(errors.New("etcdserver: request is too large")), want{codes.ResourceExhausted, "TOO_LARGE", nil, false}},

@@ -149,6 +149,9 @@ func emptyPolicy(name, plural string, operations ...admissionv1.OperationType) *
 			MatchConstraints: &admissionv1.MatchResources{
 				// Check requests for v1alpha1 as well, converted to v1.
 				MatchPolicy: new(admissionv1.Equivalent),
+				// Defaults. Without them, to apply the same again as another field manager is a conflict, because the whole belongs to one.
+				NamespaceSelector: new(metav1.LabelSelector{}),
+				ObjectSelector:    new(metav1.LabelSelector{}),
 				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: operations,
 					Rule:       admissionv1.Rule{APIGroups: []string{"ray.io"}, APIVersions: []string{"v1"}, Resources: []string{plural}, Scope: new(admissionv1.NamespacedScope)},

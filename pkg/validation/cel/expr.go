@@ -8,8 +8,8 @@ import (
 // Parts of CEL expressions. They use has() for what they iterate over or match. The API server cannot estimate the size of the result of a
 // chain of optional fields, and then the estimated cost is unbounded.
 //
-// They also use has() for containers, which the schema requires. A stored object may lack them, and a rule that cannot be evaluated fails
-// even if nothing changed: the API server ratchets wrong values, not errors.
+// They also use has() for containers, which the schema requires. A stored object may lack them, and a rule that cannot be evaluated
+// would let an update pass all rules of the policy.
 //
 // The constants in this block are about self, a RayClusterSpec.
 const (

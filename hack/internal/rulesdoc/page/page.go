@@ -50,7 +50,7 @@ that break the rule.
 
 The CEL rules of the CRDs validate new objects, and new parts of objects. The same rules validate updates in the ValidatingAdmissionPolicies ` + "`raygate-<plural>-updates`" + `, because a
 CRD evaluates its rules in each write of the status, too. ` + "`operator/config/crd`" + ` and the charts install them with the CRDs. The message of a policy contains the field and the id
-of each broken rule. A CRD alone refuses an update that breaks the layer schema, a rule of KubeRay's own CRDs, RC-120 or RJ-060.
+of each broken rule. If the API server cannot evaluate a rule, the update passes, and the operator applies the rules. A CRD alone refuses an update that breaks the layer schema, a rule of KubeRay's own CRDs, RC-120 or RJ-060.
 
 ## Layers
 

@@ -19,6 +19,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io

@@ -19,6 +19,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -691,29 +693,27 @@ spec:
       || g.groupName == '''') || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
       <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
       !has(object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs)) || !has(object.spec.jobTemplate.rayClusterSpec)
-      || (has(oldObject.spec.jobTemplate.rayClusterSpec) && has(oldObject.spec.jobTemplate.rayClusterSpec)
-      && has(oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs) && object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g,
-      !(((g.groupName.matches(r''^\w[-\w.]*$'') && [g.groupName].all(t, t.size() <=
-      63 && !t.startsWith(''_'') && !t.endsWith(''_'') && !t.endsWith(''-'') && !t.endsWith(''.'')))
-      || g.groupName == '''') || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
-      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0))).size()
-      <= oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g, !((g.groupName.matches(r''^\w[-\w.]*$'')
+      || (has(oldObject.spec.jobTemplate.rayClusterSpec) && has(oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs)
+      && object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g, !(((g.groupName.matches(r''^\w[-\w.]*$'')
       && [g.groupName].all(t, t.size() <= 63 && !t.startsWith(''_'') && !t.endsWith(''_'')
-      && !t.endsWith(''-'') && !t.endsWith(''.''))) || g.groupName == '''')).size())
-      ? '''' : "; spec.jobTemplate.rayClusterSpec.workerGroupSpecs: groupName becomes
-      a label of the Pods: use at most 63 letters, digits, dashes and dots, with a
-      letter or digit at both ends (RC-502)", (object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.all(g,
+      && !t.endsWith(''-'') && !t.endsWith(''.''))) || g.groupName == '''') || g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0))).size() <= oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g,
+      !((g.groupName.matches(r''^\w[-\w.]*$'') && [g.groupName].all(t, t.size() <=
+      63 && !t.startsWith(''_'') && !t.endsWith(''_'') && !t.endsWith(''-'') && !t.endsWith(''.'')))
+      || g.groupName == '''')).size()) ? '''' : "; spec.jobTemplate.rayClusterSpec.workerGroupSpecs:
+      groupName becomes a label of the Pods: use at most 63 letters, digits, dashes
+      and dots, with a letter or digit at both ends (RC-502)", (object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.all(g,
       (g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
       ''Never'']) || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 ||
       (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) || !has(object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs))
       || !has(object.spec.jobTemplate.rayClusterSpec) || (has(oldObject.spec.jobTemplate.rayClusterSpec)
-      && has(oldObject.spec.jobTemplate.rayClusterSpec) && has(oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs)
-      && object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g, !((g.template.?spec.?restartPolicy.orValue('''')
-      in ['''', ''Always'', ''OnFailure'', ''Never'']) || g.?suspend.orValue(false)
-      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
-      <= 0))).size() <= oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g,
-      !(g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
-      ''Never''])).size()) ? '''' : "; spec.jobTemplate.rayClusterSpec.workerGroupSpecs:
+      && has(oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs) && object.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g,
+      !((g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
+      ''Never'']) || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 ||
+      (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0))).size() <=
+      oldObject.spec.jobTemplate.rayClusterSpec.workerGroupSpecs.filter(g, !(g.template.?spec.?restartPolicy.orValue('''')
+      in ['''', ''Always'', ''OnFailure'', ''Never''])).size()) ? '''' : "; spec.jobTemplate.rayClusterSpec.workerGroupSpecs:
       template.spec.restartPolicy: supported values: \"Always\", \"OnFailure\", \"Never\"
       (RC-560)"].join(''''))'
     name: problems10

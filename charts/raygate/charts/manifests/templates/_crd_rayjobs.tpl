@@ -19,6 +19,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -89,60 +91,55 @@ spec:
       && object.spec.managedBy == ''kueue.x-k8s.io/multikueue'' ? '''' : [(object.spec.rayClusterSpec.workerGroupSpecs.all(g,
       g.template.?spec.?containers[?0].hasValue()) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
       || !has(object.spec.rayClusterSpec) || (has(oldObject.spec.rayClusterSpec) &&
-      has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
-      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.template.?spec.?containers[?0].hasValue())).size()
-      <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.template.?spec.?containers[?0].hasValue())).size())
-      ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: template.spec.containers:
-      give at least one container; the first runs Ray (RC-038)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
-      g.?minReplicas.orValue(0) >= 0) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
-      || !has(object.spec.rayClusterSpec) || (has(oldObject.spec.rayClusterSpec) &&
-      has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
+      has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.template.?spec.?containers[?0].hasValue())).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.template.?spec.?containers[?0].hasValue())).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs:
+      template.spec.containers: give at least one container; the first runs Ray (RC-038)",
+      (object.spec.rayClusterSpec.workerGroupSpecs.all(g, g.?minReplicas.orValue(0)
+      >= 0) || !has(object.spec.rayClusterSpec.workerGroupSpecs)) || !has(object.spec.rayClusterSpec)
+      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
       && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.?minReplicas.orValue(0)
       >= 0)).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.?minReplicas.orValue(0)
       >= 0)).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: minReplicas
       must be at least 0 (RC-040)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
       g.?maxReplicas.orValue(0) >= 0) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
       || !has(object.spec.rayClusterSpec) || (has(oldObject.spec.rayClusterSpec) &&
-      has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
-      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.?maxReplicas.orValue(0)
-      >= 0)).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.?maxReplicas.orValue(0)
-      >= 0)).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: maxReplicas
-      must be at least 0 (RC-041)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
+      has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.?maxReplicas.orValue(0) >= 0)).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.?maxReplicas.orValue(0) >= 0)).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs:
+      maxReplicas must be at least 0 (RC-041)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
       g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))
       || !has(object.spec.rayClusterSpec.workerGroupSpecs)) || !has(object.spec.rayClusterSpec)
-      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec)
-      && has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
-      !(g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size()
-      <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.minReplicas
-      <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size()) ? ''''
-      : "; spec.rayClusterSpec.workerGroupSpecs: minReplicas must not exceed maxReplicas
-      (RC-042)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g, !has(g.resources)
+      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
+      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.minReplicas <=
+      g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size())
+      ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: minReplicas must not exceed
+      maxReplicas (RC-042)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g, !has(g.resources)
       || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'', ''num-gpus'',
       ''memory'', ''resources''].all(p, !(p in g.rayStartParams) || g.rayStartParams[p]
       == '''')) || !has(object.spec.rayClusterSpec.workerGroupSpecs)) || !has(object.spec.rayClusterSpec)
-      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec)
-      && has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
-      !(!has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'',
-      ''num-gpus'', ''memory'', ''resources''].all(p, !(p in g.rayStartParams) ||
-      g.rayStartParams[p] == ''''))).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
+      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(!has(g.resources)
+      || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'', ''num-gpus'',
+      ''memory'', ''resources''].all(p, !(p in g.rayStartParams) || g.rayStartParams[p]
+      == ''''))).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
       !(!has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'',
       ''num-gpus'', ''memory'', ''resources''].all(p, !(p in g.rayStartParams) ||
       g.rayStartParams[p] == ''''))).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs:
       rayStartParams gives resources already; keep one of the two (RC-043)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
       !g.?rayStartParams.?labels.hasValue()) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
       || !has(object.spec.rayClusterSpec) || (has(oldObject.spec.rayClusterSpec) &&
-      has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
-      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(!g.?rayStartParams.?labels.hasValue())).size()
-      <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(!g.?rayStartParams.?labels.hasValue())).size())
-      ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: rayStartParams.labels: move
-      it to the field labels of the group (RC-044)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
+      has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(!g.?rayStartParams.?labels.hasValue())).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(!g.?rayStartParams.?labels.hasValue())).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs:
+      rayStartParams.labels: move it to the field labels of the group (RC-044)", (object.spec.rayClusterSpec.workerGroupSpecs.all(g,
       g.?idleTimeoutSeconds.orValue(0) >= 0) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
       || !has(object.spec.rayClusterSpec) || (has(oldObject.spec.rayClusterSpec) &&
-      has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
-      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.?idleTimeoutSeconds.orValue(0)
-      >= 0)).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.?idleTimeoutSeconds.orValue(0)
-      >= 0)).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: idleTimeoutSeconds
-      must be at least 0 (RC-047)", ((object.spec.rayClusterSpec.workerGroupSpecs.all(g,
+      has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.?idleTimeoutSeconds.orValue(0) >= 0)).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !(g.?idleTimeoutSeconds.orValue(0) >= 0)).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs:
+      idleTimeoutSeconds must be at least 0 (RC-047)", ((object.spec.rayClusterSpec.workerGroupSpecs.all(g,
       !has(g.idleTimeoutSeconds)) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
       || ((object.spec.rayClusterSpec.?autoscalerOptions.?version.orValue('''') ==
       ''v2'') || (object.spec.rayClusterSpec.headGroupSpec.template.?spec.?containers[?0].?env.hasValue()
@@ -718,13 +715,12 @@ spec:
       || g.groupName == '''') || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
       <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
       !has(object.spec.rayClusterSpec.workerGroupSpecs)) || !has(object.spec.rayClusterSpec)
-      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec)
-      && has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
-      !(((g.groupName.matches(r''^\w[-\w.]*$'') && [g.groupName].all(t, t.size() <=
-      63 && !t.startsWith(''_'') && !t.endsWith(''_'') && !t.endsWith(''-'') && !t.endsWith(''.'')))
-      || g.groupName == '''') || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
-      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0))).size()
-      <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !((g.groupName.matches(r''^\w[-\w.]*$'')
+      || (has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
+      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(((g.groupName.matches(r''^\w[-\w.]*$'')
+      && [g.groupName].all(t, t.size() <= 63 && !t.startsWith(''_'') && !t.endsWith(''_'')
+      && !t.endsWith(''-'') && !t.endsWith(''.''))) || g.groupName == '''') || g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0))).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !((g.groupName.matches(r''^\w[-\w.]*$'')
       && [g.groupName].all(t, t.size() <= 63 && !t.startsWith(''_'') && !t.endsWith(''_'')
       && !t.endsWith(''-'') && !t.endsWith(''.''))) || g.groupName == '''')).size())
       ? '''' : "; spec.rayClusterSpec.workerGroupSpecs: groupName becomes a label
@@ -734,11 +730,11 @@ spec:
       ''Never'']) || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 ||
       (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) || !has(object.spec.rayClusterSpec.workerGroupSpecs))
       || !has(object.spec.rayClusterSpec) || (has(oldObject.spec.rayClusterSpec) &&
-      has(oldObject.spec.rayClusterSpec) && has(oldObject.spec.rayClusterSpec.workerGroupSpecs)
-      && object.spec.rayClusterSpec.workerGroupSpecs.filter(g, !((g.template.?spec.?restartPolicy.orValue('''')
-      in ['''', ''Always'', ''OnFailure'', ''Never'']) || g.?suspend.orValue(false)
-      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
-      <= 0))).size() <= oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.template.?spec.?restartPolicy.orValue('''')
+      has(oldObject.spec.rayClusterSpec.workerGroupSpecs) && object.spec.rayClusterSpec.workerGroupSpecs.filter(g,
+      !((g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
+      ''Never'']) || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 ||
+      (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0))).size() <=
+      oldObject.spec.rayClusterSpec.workerGroupSpecs.filter(g, !(g.template.?spec.?restartPolicy.orValue('''')
       in ['''', ''Always'', ''OnFailure'', ''Never''])).size()) ? '''' : "; spec.rayClusterSpec.workerGroupSpecs:
       template.spec.restartPolicy: supported values: \"Always\", \"OnFailure\", \"Never\"
       (RC-560)"].join(''''))'

@@ -19,6 +19,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -143,38 +145,35 @@ spec:
       && object.spec.managedBy == ''kueue.x-k8s.io/multikueue'' ? '''' : [(object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       g.template.?spec.?containers[?0].hasValue()) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
       || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
-      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.template.?spec.?containers[?0].hasValue())).size()
-      <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.template.?spec.?containers[?0].hasValue())).size())
-      ? '''' : "; spec.rayClusterConfig.workerGroupSpecs: template.spec.containers:
-      give at least one container; the first runs Ray (RC-038)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
-      g.?minReplicas.orValue(0) >= 0) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
-      || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
+      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(g.template.?spec.?containers[?0].hasValue())).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(g.template.?spec.?containers[?0].hasValue())).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
+      template.spec.containers: give at least one container; the first runs Ray (RC-038)",
+      (object.spec.rayClusterConfig.workerGroupSpecs.all(g, g.?minReplicas.orValue(0)
+      >= 0) || !has(object.spec.rayClusterConfig.workerGroupSpecs)) || !has(object.spec.rayClusterConfig)
+      || (has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
       && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.?minReplicas.orValue(0)
       >= 0)).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
       !(g.?minReplicas.orValue(0) >= 0)).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
       minReplicas must be at least 0 (RC-040)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       g.?maxReplicas.orValue(0) >= 0) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
       || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
-      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.?maxReplicas.orValue(0)
-      >= 0)).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(g.?maxReplicas.orValue(0) >= 0)).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
       !(g.?maxReplicas.orValue(0) >= 0)).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
       maxReplicas must be at least 0 (RC-041)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))
       || !has(object.spec.rayClusterConfig.workerGroupSpecs)) || !has(object.spec.rayClusterConfig)
-      || (has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
-      !(g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size()
-      <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.minReplicas
-      <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size()) ? ''''
-      : "; spec.rayClusterConfig.workerGroupSpecs: minReplicas must not exceed maxReplicas
-      (RC-042)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g, !has(g.resources)
-      || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'', ''num-gpus'',
-      ''memory'', ''resources''].all(p, !(p in g.rayStartParams) || g.rayStartParams[p]
-      == '''')) || !has(object.spec.rayClusterConfig.workerGroupSpecs)) || !has(object.spec.rayClusterConfig)
-      || (has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig)
+      || (has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
+      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.minReplicas <=
+      g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(g.minReplicas <= g.maxReplicas || !has(g.minReplicas) || !has(g.maxReplicas))).size())
+      ? '''' : "; spec.rayClusterConfig.workerGroupSpecs: minReplicas must not exceed
+      maxReplicas (RC-042)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
+      !has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'',
+      ''num-gpus'', ''memory'', ''resources''].all(p, !(p in g.rayStartParams) ||
+      g.rayStartParams[p] == '''')) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
+      || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
       && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
       !(!has(g.resources) || size(g.resources) == 0 || !has(g.rayStartParams) || [''num-cpus'',
       ''num-gpus'', ''memory'', ''resources''].all(p, !(p in g.rayStartParams) ||
@@ -185,16 +184,14 @@ spec:
       rayStartParams gives resources already; keep one of the two (RC-043)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       !g.?rayStartParams.?labels.hasValue()) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
       || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
-      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(!g.?rayStartParams.?labels.hasValue())).size()
-      <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(!g.?rayStartParams.?labels.hasValue())).size())
-      ? '''' : "; spec.rayClusterConfig.workerGroupSpecs: rayStartParams.labels: move
-      it to the field labels of the group (RC-044)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
+      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(!g.?rayStartParams.?labels.hasValue())).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(!g.?rayStartParams.?labels.hasValue())).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
+      rayStartParams.labels: move it to the field labels of the group (RC-044)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       g.?idleTimeoutSeconds.orValue(0) >= 0) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
       || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
-      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.?idleTimeoutSeconds.orValue(0)
-      >= 0)).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !(g.?idleTimeoutSeconds.orValue(0) >= 0)).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
       !(g.?idleTimeoutSeconds.orValue(0) >= 0)).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
       idleTimeoutSeconds must be at least 0 (RC-047)", ((object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       !has(g.idleTimeoutSeconds)) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
@@ -218,30 +215,29 @@ spec:
       || g.groupName == '''') || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
       <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) ||
       !has(object.spec.rayClusterConfig.workerGroupSpecs)) || !has(object.spec.rayClusterConfig)
-      || (has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
-      !(((g.groupName.matches(r''^\w[-\w.]*$'') && [g.groupName].all(t, t.size() <=
-      63 && !t.startsWith(''_'') && !t.endsWith(''_'') && !t.endsWith(''-'') && !t.endsWith(''.'')))
-      || g.groupName == '''') || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1)
-      <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0))).size()
-      <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g, !((g.groupName.matches(r''^\w[-\w.]*$'')
+      || (has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
+      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(((g.groupName.matches(r''^\w[-\w.]*$'')
       && [g.groupName].all(t, t.size() <= 63 && !t.startsWith(''_'') && !t.endsWith(''_'')
-      && !t.endsWith(''-'') && !t.endsWith(''.''))) || g.groupName == '''')).size())
-      ? '''' : "; spec.rayClusterConfig.workerGroupSpecs: groupName becomes a label
-      of the Pods: use at most 63 letters, digits, dashes and dots, with a letter
-      or digit at both ends (RC-502)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
+      && !t.endsWith(''-'') && !t.endsWith(''.''))) || g.groupName == '''') || g.?suspend.orValue(false)
+      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
+      <= 0))).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !((g.groupName.matches(r''^\w[-\w.]*$'') && [g.groupName].all(t, t.size() <=
+      63 && !t.startsWith(''_'') && !t.endsWith(''_'') && !t.endsWith(''-'') && !t.endsWith(''.'')))
+      || g.groupName == '''')).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
+      groupName becomes a label of the Pods: use at most 63 letters, digits, dashes
+      and dots, with a letter or digit at both ends (RC-502)", (object.spec.rayClusterConfig.workerGroupSpecs.all(g,
       (g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
       ''Never'']) || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 ||
       (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0)) || !has(object.spec.rayClusterConfig.workerGroupSpecs))
       || !has(object.spec.rayClusterConfig) || (has(oldObject.spec.rayClusterConfig)
-      && has(oldObject.spec.rayClusterConfig) && has(oldObject.spec.rayClusterConfig.workerGroupSpecs)
-      && object.spec.rayClusterConfig.workerGroupSpecs.filter(g, !((g.template.?spec.?restartPolicy.orValue('''')
-      in ['''', ''Always'', ''OnFailure'', ''Never'']) || g.?suspend.orValue(false)
-      || g.?maxReplicas.orValue(1) <= 0 || (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0)
-      <= 0))).size() <= oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g,
-      !(g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
-      ''Never''])).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs: template.spec.restartPolicy:
-      supported values: \"Always\", \"OnFailure\", \"Never\" (RC-560)"].join(''''))'
+      && has(oldObject.spec.rayClusterConfig.workerGroupSpecs) && object.spec.rayClusterConfig.workerGroupSpecs.filter(g,
+      !((g.template.?spec.?restartPolicy.orValue('''') in ['''', ''Always'', ''OnFailure'',
+      ''Never'']) || g.?suspend.orValue(false) || g.?maxReplicas.orValue(1) <= 0 ||
+      (g.?replicas.orValue(0) <= 0 && g.?minReplicas.orValue(0) <= 0))).size() <=
+      oldObject.spec.rayClusterConfig.workerGroupSpecs.filter(g, !(g.template.?spec.?restartPolicy.orValue('''')
+      in ['''', ''Always'', ''OnFailure'', ''Never''])).size()) ? '''' : "; spec.rayClusterConfig.workerGroupSpecs:
+      template.spec.restartPolicy: supported values: \"Always\", \"OnFailure\", \"Never\"
+      (RC-560)"].join(''''))'
     name: problems2
   - expression: '(!has(object.spec) || !has(oldObject.spec) || !has(object.spec.rayClusterConfig)
       || !(object.spec.rayClusterConfig.workerGroupSpecs.exists(g, !(g.?priority.orValue(0)

@@ -18,6 +18,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -452,6 +454,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -817,6 +821,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -1250,6 +1256,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -1590,6 +1598,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -2034,6 +2044,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -2387,6 +2399,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
@@ -2803,6 +2817,8 @@ spec:
     name: not-only-finalizers-or-owners
   matchConstraints:
     matchPolicy: Equivalent
+    namespaceSelector: {}
+    objectSelector: {}
     resourceRules:
     - apiGroups:
       - ray.io
