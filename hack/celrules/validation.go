@@ -19,9 +19,9 @@ type Validation struct {
 	OptionalOldSelf   *bool  `json:"optionalOldSelf,omitempty"`
 }
 
-// ValidationsOf returns the expressions in the schemas of a kind, in the order of their first ids. Rules of one node with one guard become one expression, and so do
-// cheap rules on worker groups, and rules on options that few objects have. The API server spends more on an expression, and on each field access, than
-// on most rules.
+// ValidationsOf returns the expressions in the schemas of a kind, in the order of their first ids. Rules of one node with one guard become one
+// expression, and so do cheap rules on worker groups, and rules on options that few objects have. The API server spends more on an expression, and on
+// each field access, than on most rules.
 func ValidationsOf(plural string) []Placed[Validation] {
 	type place struct{ node, exempt string }
 	var expressions []*Placed[[][]Rule]

@@ -134,7 +134,7 @@ func (s *session) installBareCRDs(ctx context.Context) error {
 			return fmt.Errorf("installing %s: %w", crd.Name, err)
 		}
 	}
-	if err := s.awaitKinds(ctx, bareGroup); err != nil {
+	if err := s.awaitServed(ctx, crds); err != nil {
 		return err
 	}
 	return s.rest(ctx)
@@ -236,25 +236,36 @@ func (s *session) costOf(ctx context.Context, namespace string, k costKind) (rul
 	for first := 0; first < costObjects; first += turn {
 		for i := range groups {
 			i = (i + first/turn) % len(groups)
-			before, err := s.apiServerCPU()
+			spent, err := s.apiServerCPUOf(ctx, k.name+"-"+groups[i], func() error {
+				for n := range turn {
+					if err := s.writeAll(ctx, k.make(namespace, first+n), k, groups[i]); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 			if err != nil {
 				return 0, 0, err
 			}
-			profiled := make(chan error, 1)
-			go func() { profiled <- s.profile(ctx, k.name+"-"+groups[i]) }()
-			for n := range turn {
-				if err := s.writeAll(ctx, k.make(namespace, first+n), k, groups[i]); err != nil {
-					return 0, 0, err
-				}
-			}
-			after, err := s.apiServerCPU()
-			if err := errors.Join(err, <-profiled); err != nil {
-				return 0, 0, err
-			}
-			cpu[i] += after - before
+			cpu[i] += spent
 		}
 	}
 	return cpu[0] * 1000 / costObjects, cpu[1] * 1000 / costObjects, nil
+}
+
+// apiServerCPUOf returns the processor time of the API server while work runs, in seconds. A profile has the name.
+func (s *session) apiServerCPUOf(ctx context.Context, name string, work func() error) (float64, error) {
+	before, err := s.apiServerCPU()
+	if err != nil {
+		return 0, err
+	}
+	profiled := make(chan error, 1)
+	go func() { profiled <- s.profile(ctx, name) }()
+	if err := work(); err != nil {
+		return 0, err
+	}
+	after, err := s.apiServerCPU()
+	return after - before, errors.Join(err, <-profiled)
 }
 
 // writeAll makes all writes of one object in an API group.

@@ -123,7 +123,7 @@ func (s *session) installCRDs(ctx context.Context) error {
 			return fmt.Errorf("installing %s: %w", crd.Name, err)
 		}
 	}
-	if err := s.awaitKinds(ctx, rayv1.GroupVersion.Group); err != nil {
+	if err := s.awaitServed(ctx, crds); err != nil {
 		return err
 	}
 	return s.installPolicies(ctx)
@@ -153,12 +153,12 @@ func (s *session) readCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error
 	return crds, nil
 }
 
-// awaitKinds waits until the API server serves all kinds in a group.
-func (s *session) awaitKinds(ctx context.Context, group string) error {
-	return s.eventually(ctx, "all kinds of "+group+" to be served", 2*time.Minute, func(ctx context.Context) error {
-		for _, kind := range []string{"RayCluster", "RayJob", "RayService", "RayCronJob"} {
+// awaitServed waits until the API server serves all kinds of CRDs.
+func (s *session) awaitServed(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition) error {
+	return s.eventually(ctx, "all kinds to be served", 2*time.Minute, func(ctx context.Context) error {
+		for _, crd := range crds {
 			list := &unstructured.UnstructuredList{}
-			list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: rayv1.GroupVersion.Version, Kind: kind + "List"})
+			list.SetGroupVersionKind(schema.GroupVersionKind{Group: crd.Spec.Group, Version: rayv1.GroupVersion.Version, Kind: crd.Spec.Names.ListKind})
 			if err := s.client.List(ctx, list, client.Limit(1)); err != nil {
 				return err
 			}
