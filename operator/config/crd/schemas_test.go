@@ -22,6 +22,7 @@ import (
 
 	"github.com/raygate/raygate/hack/celrules"
 	"github.com/raygate/raygate/internal/testing/golden"
+	"github.com/raygate/raygate/pkg/validation/rule"
 )
 
 const crdDir = "bases"
@@ -291,6 +292,53 @@ func TestSchemaConstraints(t *testing.T) {
 }
 
 // TestDescriptions makes sure that `kubectl explain` has an answer for our fields, and that Kubernetes' manual stays out.
+// TestUpdatesCompareAsCRDs holds what rules compare to values that policies and CRDs compare alike. Where lists have keys or are sets, a CRD
+// ignores their order; a policy has no schema and does not.
+func TestUpdatesCompareAsCRDs(t *testing.T) {
+	compared := 0
+	for _, plural := range plurals {
+		schema := schemaV1(t, plural)
+		for _, r := range celrules.RulesOf(plural) {
+			paths := r.Item.Unchanged
+			if r.Item.Ratchet == rule.ByServer {
+				paths = []string{strings.TrimPrefix(r.Item.Field, ".")}
+			}
+			for _, path := range paths {
+				compared++
+				path = strings.Trim(r.Node+"."+path, ".")
+				if at := below(schema, path); at == nil || hasUnordered(at) {
+					t.Errorf("%s of %s compares %s in order, want a value without lists that have keys or are sets", r.Item.ID, plural, path)
+				}
+			}
+		}
+	}
+	if compared < 20 {
+		t.Errorf("rules compare %d values, want dozens", compared)
+	}
+}
+
+// below is the schema at a path, or nil.
+func below(s *apiextensionsv1.JSONSchemaProps, path string) *apiextensionsv1.JSONSchemaProps {
+	for step := range strings.SplitSeq(path, ".") {
+		next, ok := s.Properties[step]
+		if !ok {
+			return nil
+		}
+		s = &next
+	}
+	return s
+}
+
+// hasUnordered reports whether a value of the schema may contain lists without an order.
+func hasUnordered(s *apiextensionsv1.JSONSchemaProps) bool {
+	for _, p := range s.Properties {
+		if hasUnordered(&p) {
+			return true
+		}
+	}
+	return s.XListType != nil && *s.XListType != "atomic" || s.Items != nil && hasUnordered(s.Items.Schema)
+}
+
 func TestDescriptions(t *testing.T) {
 	for _, plural := range plurals {
 		t.Run(plural, func(t *testing.T) {

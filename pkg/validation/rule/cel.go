@@ -42,7 +42,7 @@ const (
 	// WasBroken allows an update if the old value broke the rule as well, at least as much.
 	WasBroken Ratchet = iota
 	// ByServer allows an update that does not change the node. It is for nodes that contain only what the rule reads, or whose items have no
-	// old value because their list has no keys.
+	// old value because their list has no keys. The node must not have lists with keys: policies would compare their order, too.
 	ByServer
 	// CreateOnly evaluates the rule on create only: for names, which cannot change.
 	CreateOnly
