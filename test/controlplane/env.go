@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,8 @@ type Options struct {
 
 // Env is a running control plane.
 type Env struct {
-	// Config is an administrator's, without client-side limits. Copy it before changing it.
+	// Config is an administrator's, without client-side limits. Its clients repeat what the API server did not finish in time. Copy it before
+	// changing it.
 	Config *rest.Config
 	// Kubeconfig is the path of a kubeconfig for child processes.
 	Kubeconfig string
@@ -183,6 +185,7 @@ func (e *Env) use(r ready) (err error) {
 		return fmt.Errorf("reading kubeconfig of the control plane: %w", err)
 	}
 	e.Config.QPS = -1
+	e.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
 	return nil
 }
 

@@ -231,7 +231,7 @@ func forEach(n int, f func(i int) error) error {
 	var wg sync.WaitGroup
 	var once sync.Once
 	var first error
-	for range 16 {
+	for range 6 {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				if err := f(i); err != nil {
