@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -185,7 +184,7 @@ func (e *Env) use(r ready) (err error) {
 		return fmt.Errorf("reading kubeconfig of the control plane: %w", err)
 	}
 	e.Config.QPS = -1
-	e.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
+	e.Config.Wrap(patiently)
 	return nil
 }
 

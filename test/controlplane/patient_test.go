@@ -24,7 +24,7 @@ func TestClientsRepeatWhatTimedOut(t *testing.T) {
 	}))
 	defer server.Close()
 	config := &rest.Config{Host: server.URL}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
+	config.Wrap(patiently)
 	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Patch(t.Context(), "a", types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
 	if err != nil || asked.Load() != 2 {
 		t.Errorf("asked %d times, want 2; error %v", asked.Load(), err)

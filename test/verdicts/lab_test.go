@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	corev1 "k8s.io/api/core/v1"
@@ -227,21 +227,12 @@ func startPrograms() error {
 
 // forEach runs f for 0 to n-1, a few at a time, and returns the first error.
 func forEach(n int, f func(i int) error) error {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	var once sync.Once
-	var first error
-	for range 6 {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := f(i); err != nil {
-					once.Do(func() { first = err })
-				}
-			}
-		})
+	var g errgroup.Group
+	g.SetLimit(6)
+	for i := range n {
+		g.Go(func() error { return f(i) })
 	}
-	wg.Wait()
-	return first
+	return g.Wait()
 }
 
 // eventually asks until check returns nil.

@@ -291,7 +291,6 @@ func TestSchemaConstraints(t *testing.T) {
 	}
 }
 
-// TestDescriptions makes sure that `kubectl explain` has an answer for our fields, and that Kubernetes' manual stays out.
 // TestUpdatesCompareAsCRDs holds what rules compare to values that policies and CRDs compare alike. Where lists have keys or are sets, a CRD
 // ignores their order; a policy has no schema and does not.
 func TestUpdatesCompareAsCRDs(t *testing.T) {
@@ -336,9 +335,12 @@ func hasUnordered(s *apiextensionsv1.JSONSchemaProps) bool {
 			return true
 		}
 	}
-	return s.XListType != nil && *s.XListType != "atomic" || s.Items != nil && hasUnordered(s.Items.Schema)
+	values := s.AdditionalProperties
+	return s.XListType != nil && *s.XListType != "atomic" || s.Items != nil && hasUnordered(s.Items.Schema) ||
+		values != nil && values.Schema != nil && hasUnordered(values.Schema)
 }
 
+// TestDescriptions makes sure that `kubectl explain` has an answer for our fields, and that Kubernetes' manual stays out.
 func TestDescriptions(t *testing.T) {
 	for _, plural := range plurals {
 		t.Run(plural, func(t *testing.T) {
