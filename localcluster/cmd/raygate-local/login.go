@@ -62,7 +62,7 @@ func (r *runner) startLogin(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	config := filepath.Join(dir, "authentication.yaml")
-	for end := time.Now().Add(time.Minute); !exists(config); time.Sleep(20 * time.Millisecond) { // the provider writes it when it serves
+	for end := time.Now().Add(controlplane.StartLimit); !exists(config); time.Sleep(20 * time.Millisecond) { // the provider writes it when it serves
 		select {
 		case <-provider.Done():
 			return nil, fmt.Errorf("the identity provider ended; its log is %s", provider.Log)

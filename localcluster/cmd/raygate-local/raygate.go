@@ -73,7 +73,7 @@ func (r *runner) startRaygate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wait := controlplane.Wait{Process: operator, For: "operator", Limit: time.Minute, Progress: r.out.printf}
+	wait := controlplane.Wait{Process: operator, For: "operator", Limit: controlplane.StartLimit, Progress: r.out.printf}
 	if err := wait.UntilHTTP(ctx, "http://"+local(portOperatorProbes)+"/readyz"); err != nil {
 		return err
 	}

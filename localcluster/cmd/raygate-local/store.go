@@ -70,6 +70,6 @@ func (r *runner) startStore(ctx context.Context) (historyStore, error) {
 	if err != nil {
 		return historyStore{}, err
 	}
-	wait := controlplane.Wait{Process: server, For: "S3 server", Limit: time.Minute, Progress: r.out.printf}
+	wait := controlplane.Wait{Process: server, For: "S3 server", Limit: controlplane.StartLimit, Progress: r.out.printf}
 	return s, wait.UntilHTTP(ctx, "http://"+address+"/healthz")
 }

@@ -24,6 +24,9 @@ const (
 	LayerPrograms // parts that the caller adds
 )
 
+// StartLimit is how long each part may take to be ready. It is generous, for busy machines: a part that ends is reported at once.
+const StartLimit = 3 * time.Minute
+
 // Ports are the listeners of a control plane, all on the loopback address.
 type Ports struct{ Secure, EtcdClient, EtcdPeer int }
 
@@ -106,7 +109,7 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 	if err != nil {
 		return nil, err
 	}
-	if err := (Wait{etcd, "etcd", 30 * time.Second, o.Progress}).UntilHTTP(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", o.Ports.EtcdClient)); err != nil {
+	if err := (Wait{etcd, "etcd", StartLimit, o.Progress}).UntilHTTP(ctx, fmt.Sprintf("http://127.0.0.1:%d/readyz", o.Ports.EtcdClient)); err != nil {
 		return nil, err
 	}
 
@@ -131,7 +134,7 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 		return nil, fmt.Errorf("reading own kubeconfig: %w", err)
 	}
 	cp.Config.QPS = -1
-	if err := (Wait{cp.apiServer, "API server", 90 * time.Second, o.Progress}).until(ctx, apiServerReady(cp.Config)); err != nil {
+	if err := (Wait{cp.apiServer, "API server", StartLimit, o.Progress}).until(ctx, apiServerReady(cp.Config)); err != nil {
 		return nil, err
 	}
 	return cp, cp.startControllers(ctx)
@@ -175,7 +178,7 @@ func (cp *ControlPlane) startControllers(ctx context.Context) error {
 		return nil
 	}
 	// Pods are rejected until their namespace has a default ServiceAccount, so wait for it.
-	return Wait{cp.apiServer, "default ServiceAccount", time.Minute, cp.opts.Progress}.until(ctx, defaultServiceAccount(cp.Config))
+	return Wait{cp.apiServer, "default ServiceAccount", StartLimit, cp.opts.Progress}.until(ctx, defaultServiceAccount(cp.Config))
 }
 
 // startAPIServer starts the API server and waits until it answers on its port.
@@ -186,7 +189,7 @@ func (cp *ControlPlane) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	cp.apiServer = p
-	return Wait{p, "API server's port", time.Minute, cp.opts.Progress}.until(ctx, listens(cp.opts.Ports.Secure))
+	return Wait{p, "API server's port", StartLimit, cp.opts.Progress}.until(ctx, listens(cp.opts.Ports.Secure))
 }
 
 // KillAPIServer kills the API server with SIGKILL. The group does not report that as a crash. It does nothing if the API server is
@@ -206,7 +209,7 @@ func (cp *ControlPlane) RestartAPIServer(ctx context.Context) error {
 	if err := cp.startAPIServer(ctx); err != nil {
 		return err
 	}
-	return Wait{cp.apiServer, "API server", 90 * time.Second, cp.opts.Progress}.until(ctx, apiServerReady(cp.Config))
+	return Wait{cp.apiServer, "API server", StartLimit, cp.opts.Progress}.until(ctx, apiServerReady(cp.Config))
 }
 
 func (cp *ControlPlane) start(name string, flags []string, layer int) (*proc.Process, error) {
