@@ -118,14 +118,20 @@ func TestS3Hangs(t *testing.T) {
 	})
 	s := open(t, s3server.At(front.URL, "history")+"&anonymous=true", history.Limits{Wait: 200 * time.Millisecond})
 	ctx, r := t.Context(), job("demo", 1, 1)
-	in, err := s.Log(ctx, r.Key, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = in.Close() }()
 	var text strings.Builder
-	if _, err := io.Copy(&text, in); text.String() != "begin" || err == nil || !strings.Contains(err.Error(), "no answer within 200ms") {
-		t.Errorf("log %q, %v", text.String(), err)
+	for end := time.Now().Add(time.Minute); text.String() != "begin" && time.Now().Before(end); { // on a busy machine the answer itself may be late
+		text.Reset()
+		in, err := s.Log(ctx, r.Key, 0)
+		if err == nil {
+			_, err = io.Copy(&text, in)
+			_ = in.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "no answer within 200ms") {
+			t.Fatalf("log %q, %v", text.String(), err)
+		}
+	}
+	if text.String() != "begin" {
+		t.Errorf("log %q", text.String())
 	}
 	hangs.Store(true)
 	_, find := s.Find(ctx, r.Key)

@@ -78,7 +78,7 @@ func record(t *testing.T, url, id string) Details {
 
 func await(t *testing.T, url, id string, want Status) Details {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if d := record(t, url, id); d.Status == want {
 			return d
 		} else if time.Now().After(end) || d.Status.Terminal() {
@@ -99,7 +99,7 @@ func logOf(t *testing.T, url, id string) string {
 
 func readTail(t *testing.T, url, id string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, url+"/api/jobs/"+id+"/logs/tail", nil)
 	if err != nil {
@@ -182,7 +182,7 @@ func TestStop(t *testing.T) {
 	submitJob(t, url, "polite", `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.02; done`)
 	submitJob(t, url, "stubborn", `trap '' TERM; echo ready; while :; do sleep 0.02; done`)
 	for _, id := range []string{"polite", "stubborn"} {
-		for end := time.Now().Add(10 * time.Second); logOf(t, url, id) != "ready\n"; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); logOf(t, url, id) != "ready\n"; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s is not ready", id)
 			}
@@ -330,7 +330,7 @@ func TestTailFollows(t *testing.T) {
 		return 0, nil
 	}})
 	submitJob(t, url, "j", "anything")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, url+"/api/jobs/j/logs/tail", nil)
 	if err != nil {
@@ -380,7 +380,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	c, url := head(t, Options{Run: Shell{Grace: 50 * time.Millisecond}.Run})
 	file := t.TempDir() + "/alive"
 	submitJob(t, url, "j", fmt.Sprintf(`(trap '' TERM; while :; do date +%%N > %s; sleep 0.02; done) & wait`, file))
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			break
 		} else if time.Now().After(end) {

@@ -326,7 +326,7 @@ func TestChanged(t *testing.T) {
 	defer s.Close()
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "PUT", Path, strings.NewReader(one)))
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for !s.Healthy("w2") {
 		select {
 		case <-changed:

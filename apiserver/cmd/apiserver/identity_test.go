@@ -51,7 +51,7 @@ func newTLSCaller(t *testing.T, p *process, config *tls.Config, header map[strin
 
 // codes are those of a list in a namespace by gRPC, and by REST, in HTTP.
 func (c *tlsCaller) codes(ctx context.Context, namespace string) (codes.Code, int) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	out := ctx
 	for k, v := range c.header {

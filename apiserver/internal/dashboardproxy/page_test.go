@@ -238,7 +238,7 @@ func TestWebSocketOfAPage(t *testing.T) {
 			_ = ws.Close(websocket.StatusNormalClosure, "")
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, w.front.URL+"/dashboards/x/tail", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"null"}}})
 	if err != nil {

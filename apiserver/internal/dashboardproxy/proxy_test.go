@@ -281,7 +281,7 @@ func TestWebSocket(t *testing.T) {
 				_ = ws.Close(websocket.StatusNormalClosure, "done")
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		ws, _, err := websocket.Dial(ctx, w.front.URL+"/api/tail", nil)
 		if err != nil {

@@ -53,7 +53,7 @@ func TestTunnel(t *testing.T) {
 		text, _ := io.ReadAll(r.Body)
 		_, _ = rw.Write(text)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, port := range []string{"dashboard", strconv.Itoa(int(w.cluster.Spec.HeadGroupSpec.Template.Spec.Containers[0].Ports[0].ContainerPort))} {
 		ws, refused := w.tunnel(ctx, t, port)

@@ -314,8 +314,12 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	if got := problem(s.RecvMsg(&raygatev2.GetClusterResponse{})); got != "DeadlineExceeded BODY_INCOMPLETE" {
 		t.Errorf("got %s", got)
 	}
-	if _, err := raygatev2.NewClusterServiceClient(conn).GetCluster(as(t, "ada"), &raygatev2.GetClusterRequest{}); err != nil {
-		t.Errorf("the place was not given back: %v", err)
+	for got, end := "DeadlineExceeded BODY_INCOMPLETE", time.Now().Add(time.Minute); got != "OK"; {
+		_, err := raygatev2.NewClusterServiceClient(conn).GetCluster(as(t, "ada"), &raygatev2.GetClusterRequest{})
+		// On a busy machine this body, too, may be slow.
+		if got = problem(err); got != "OK" && got != "DeadlineExceeded BODY_INCOMPLETE" || time.Now().After(end) {
+			t.Fatalf("the place was not given back: %v", err)
+		}
 	}
 }
 
@@ -384,7 +388,7 @@ func TestLimits(t *testing.T) {
 			}
 			end() // and the place of the first is free again
 			if tc.want != "OK" && tc.limits.CallerRate == 0 {
-				for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 					again := begin(as(t, tc.second))
 					select {
 					case <-svc.entered:
@@ -409,7 +413,7 @@ func TestStalledReaderIsCutOff(t *testing.T) {
 	}
 	select {
 	case <-svc.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the service still sends")
 	}
 	for err == nil {
@@ -443,7 +447,7 @@ func TestStalledUploadIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Send(&raygatev2.UploadPackageRequest{Data: []byte("x")}); err != nil {
+	if err := stream.Send(&raygatev2.UploadPackageRequest{Data: []byte("x")}); err != nil && !errors.Is(err, io.EOF) { // it ends early where this was slow
 		t.Fatal(err)
 	}
 	err = stream.RecvMsg(&raygatev2.UploadPackageResponse{})

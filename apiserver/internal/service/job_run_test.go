@@ -367,7 +367,7 @@ func TestStopJob(t *testing.T) {
 				wantCode(t, "stop", err, tc.code, tc.text)
 				return
 			}
-			for deadline := time.Now().Add(20 * time.Second); w.ray.Jobs()[0].Status != raysim.Stopped; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); w.ray.Jobs()[0].Status != raysim.Stopped; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("the job is %s", w.ray.Jobs()[0].Status)
 				}

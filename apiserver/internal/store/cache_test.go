@@ -188,7 +188,7 @@ func TestSelectionEndsWithItsContext(t *testing.T) {
 // collect runs a watch until n events came.
 func collect(t *testing.T, s *Store, o WatchOptions, n int, during func(sofar int)) ([]string, string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got []string
 	var token string
@@ -316,7 +316,7 @@ func TestWatchHeartbeatChecksRights(t *testing.T) {
 
 // The initial objects of a watch include own writes that the upstream watch has not delivered yet.
 func TestWatchBeginsWithPendingWrites(t *testing.T) {
-	s := newTestStore(t, Options{FreshWait: 5 * time.Second})
+	s := newTestStore(t, Options{FreshWait: time.Minute})
 	item := configMap("a", "1", 120)
 	s.record(&pendingWrite{key: item.key, item: item})
 	go func() {

@@ -36,11 +36,11 @@ func TestEndlessAnswerOfAProxy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err = core.Get().Namespace("a").Resource("services").Name("b:dashboard").SubResource("proxy").Suffix("api", "version").MaxRetries(0).Do(ctx).Error()
 		if ctx.Err() != nil {
-			t.Errorf("%d: the answer was read for three seconds: %v", code, err)
+			t.Errorf("%d: the answer was read without end: %v", code, err)
 		}
 		if status, ok := err.(apierrors.APIStatus); code != http.StatusOK && (!ok || int(status.Status().Code) != code) {
 			t.Errorf("%d: got %v", code, err)

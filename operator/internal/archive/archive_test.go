@@ -72,7 +72,7 @@ func newStage(t *testing.T, store func(*history.Store) archive.Store, changes ..
 		return c.List(ctx, list, o...)
 	}}).Build()
 	config := archive.Config{
-		Store: s.store, Cache: c, Live: c, Clock: clock.RealClock{}, Timeout: 2 * time.Second,
+		Store: s.store, Cache: c, Live: c, Clock: clock.RealClock{}, Timeout: 6 * time.Second,
 		Dashboards: dashboards.New(func(dashboards.Address, dashboard.Token) (dashboard.Client, error) { return s.ray, nil }, c, clock.RealClock{}),
 	}
 	if store != nil {
@@ -111,7 +111,7 @@ func (s *stage) keep(t *testing.T, about archive.Subject) archive.Outcome {
 	s.Keep(about, func() { close(done) })
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("no outcome")
 	}
 	return s.Outcome(about.Key)
@@ -287,7 +287,7 @@ func TestDeletedObjects(t *testing.T) {
 	}
 	var got []string
 	keys := map[string]history.Key{}
-	for deadline := time.Now().Add(20 * time.Second); len(got) < 3 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(got) < 3 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		page, err := s.store.List(t.Context(), history.Query{Namespace: "team-a"}, history.Cursor{}, 10)
 		if err != nil {
 			t.Fatal(err)

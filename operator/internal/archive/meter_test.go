@@ -91,7 +91,7 @@ func (c *counted) deleted() *history.Record {
 	}
 	c.archive.Deleted().Delete(c.t.Context(), event.DeleteEvent{Object: c.cluster}, nil)
 	key := archive.KeyOf("RayCluster", c.cluster)
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if r, err := c.store.Get(c.t.Context(), key); err == nil {
 			return r
 		}

@@ -76,7 +76,7 @@ func TestDrain(t *testing.T) {
 	drain := func() error {
 		head := headpod.Of(rc)
 		head.Port = int32(address.Port())
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		draining, err := DrainDirect(pods, headpod.NewTransport("").DialContext)(ctx, head, "secret")
 		if err != nil {

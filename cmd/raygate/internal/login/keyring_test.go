@@ -137,7 +137,7 @@ func TestSecretService(t *testing.T) {
 		return
 	}
 	store := &Store{filepath.Join(t.TempDir(), "login.json")}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) { // until the keyring is on the bus
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // until the keyring is on the bus
 		err := store.Add("a", stored(), InKeyring)
 		if err == nil {
 			break
