@@ -17,7 +17,7 @@ if [ "${TESTS:-}" = all ]; then limit=60m; fi
 concurrent=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb} ./pkg/{dashboard,devices/load,headpod}/... ./operator/cmd/... \
 	./operator/internal/{objectmap,children,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
 	grep -vE '/apiserver/internal/(authz|filter|model/v1|rest/v1|rpcstatus)$|/webhook/(acceptance|registration)$')
-large='^Test(HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions)$'
+large='^Test(CanaryIsAnalysed|HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions|ServiceGoesOn)$'
 # Only the race detector tests those that need no control plane, have none of these tests, and are no controllers, whose fuzz targets play long stories.
 # shellcheck disable=SC2086 # one word per package
 raced=$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $concurrent |
