@@ -107,13 +107,7 @@ func TestTailEndsWithItsReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			stream, err := c.TailJobLogs(ctx, "demo")
-			for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); { // the handshake may take longer on a busy machine
-				stream, err = c.TailJobLogs(ctx, "demo")
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			stream := inTime(t, func() (io.ReadCloser, error) { return c.TailJobLogs(ctx, "demo") })
 			if _, err := io.ReadFull(stream, make([]byte, 4)); err != nil {
 				t.Fatal(err)
 			}

@@ -311,15 +311,17 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := problem(s.RecvMsg(&raygatev2.GetClusterResponse{})); got != "DeadlineExceeded BODY_INCOMPLETE" {
-		t.Errorf("got %s", got)
+	const slow = "DeadlineExceeded BODY_INCOMPLETE"
+	got := problem(s.RecvMsg(&raygatev2.GetClusterResponse{}))
+	if got != slow {
+		t.Fatalf("got %s", got)
 	}
-	for got, end := "DeadlineExceeded BODY_INCOMPLETE", time.Now().Add(time.Minute); got != "OK"; {
+	for end := time.Now().Add(time.Minute); got == slow && time.Now().Before(end); { // on a busy machine this body, too, may be slow
 		_, err := raygatev2.NewClusterServiceClient(conn).GetCluster(as(t, "ada"), &raygatev2.GetClusterRequest{})
-		// On a busy machine this body, too, may be slow.
-		if got = problem(err); got != "OK" && got != "DeadlineExceeded BODY_INCOMPLETE" || time.Now().After(end) {
-			t.Fatalf("the place was not given back: %v", err)
-		}
+		got = problem(err)
+	}
+	if got != "OK" {
+		t.Errorf("the place was not given back: %s", got)
 	}
 }
 
