@@ -503,7 +503,7 @@ spec:
 	t.Cleanup(func() { _ = crds.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}) })
 	queue := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": map[string]any{"name": name}}}
 	queues := g.dynamic.Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "localqueues"}).Namespace(ns)
-	for limit := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // until the API server serves it
+	for limit := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(100 * time.Millisecond) { // until the API server serves it
 		_, err := queues.Create(t.Context(), queue, metav1.CreateOptions{})
 		if err == nil {
 			return

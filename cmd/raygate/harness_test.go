@@ -107,7 +107,7 @@ func (g *gateway) setStatus(t *testing.T, plural, namespace, name string, status
 		t.Fatalf("setting the status of %s: %v", name, err)
 	}
 	get := []string{"get", strings.TrimSuffix(plural, "s") + "/" + name, "-n", namespace, "-o", "json"}
-	for end := time.Now().Add(time.Minute); !strings.Contains(raygate(get...).out, `"`+written+`"`); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(controlplane.WaitTimeout); !strings.Contains(raygate(get...).out, `"`+written+`"`); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the gateway does not show the status of %s", name)
 		}

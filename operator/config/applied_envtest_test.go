@@ -23,7 +23,7 @@ import (
 
 const (
 	namespace = "raygate-system"
-	limit     = 2 * time.Minute
+	limit     = controlplane.WaitTimeout
 )
 
 // controlPlane has no CRDs: the tests install those of overlays, each over what is there.

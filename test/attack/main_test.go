@@ -34,7 +34,7 @@ import (
 var binary = flag.String("gateway", programs.Binary("raygate-apiserver"), "gateway to attack")
 
 // settle bounds every wait. No test depends on speed.
-const settle = time.Minute
+const settle = 3 * time.Minute
 
 // The tenants.
 const (

@@ -192,7 +192,7 @@ func (e *Env) awaitPort(open bool) error {
 	if err != nil {
 		return fmt.Errorf("parsing server URL: %w", err)
 	}
-	for deadline := time.Now().Add(restartLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(startLimit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		c, err := net.DialTimeout("tcp", u.Host, time.Second)
 		if err == nil {
 			_ = c.Close()
@@ -201,5 +201,5 @@ func (e *Env) awaitPort(open bool) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("API server's port did not change within %s", restartLimit)
+	return fmt.Errorf("API server's port did not change within %s", startLimit)
 }

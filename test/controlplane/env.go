@@ -22,9 +22,8 @@ import (
 )
 
 const (
-	startLimit   = 5 * time.Minute
-	restartLimit = 3 * time.Minute
-	stopLimit    = 15 * time.Second
+	startLimit = 12 * time.Minute // each part has ten
+	stopLimit  = time.Minute
 )
 
 // Folders of the generated CRDs, and of the policies with their rules on updates, relative to the root of the repository.
@@ -277,7 +276,7 @@ func (e *Env) RestartAPIServer() error {
 	if err := e.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		return fmt.Errorf("asking for a restart of the API server: %w", err)
 	}
-	_, err := e.awaitGeneration(r.Generation+1, restartLimit)
+	_, err := e.awaitGeneration(r.Generation+1, startLimit)
 	return err
 }
 

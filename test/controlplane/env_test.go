@@ -21,7 +21,7 @@ func TestEnv(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), controlplane.WaitTimeout)
 	defer cancel()
 	pods := client.CoreV1().Pods(metav1.NamespaceDefault)
 	pod := &corev1.Pod{

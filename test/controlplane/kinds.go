@@ -45,7 +45,7 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 	if _, err := client.Create(ctx, crd, metav1.CreateOptions{FieldManager: "controlplane"}); err != nil {
 		return nil, fmt.Errorf("installing %s: %w", name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, restartLimit)
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	if err := awaitEstablished(ctx, client, name); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (e *Env) InstallKind(ctx context.Context, kind schema.GroupVersionKind) (re
 		return nil, err
 	}
 	return func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), restartLimit)
+		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 		defer cancel()
 		if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("removing %s: %w", name, err)

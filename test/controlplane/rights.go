@@ -13,7 +13,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// AwaitRule waits up to a minute until the API server allows a ServiceAccount the rule of a role in its namespace. The authorizer gets
+// AwaitRule waits until the API server allows a ServiceAccount the rule of a role in its namespace. The authorizer gets
 // roles and bindings by a watch, a moment after they are created.
 func AwaitRule(tb testing.TB, reviews authorizationclient.SubjectAccessReviewsGetter, namespace, serviceAccount string, rule rbacv1.PolicyRule) {
 	tb.Helper()
@@ -24,7 +24,7 @@ func AwaitRule(tb testing.TB, reviews authorizationclient.SubjectAccessReviewsGe
 			Namespace: namespace, Verb: rule.Verbs[0], Group: rule.APIGroups[0], Resource: resource, Subresource: subresource,
 		},
 	}
-	err := wait.PollUntilContextTimeout(tb.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(tb.Context(), 10*time.Millisecond, WaitTimeout, true, func(ctx context.Context) (bool, error) {
 		review, err := reviews.SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 		return err == nil && review.Status.Allowed, err
 	})

@@ -6,11 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
-// etcd answers at once, or never.
-var etcd = http.Client{Timeout: 10 * time.Second}
+var etcd = http.Client{Timeout: WaitTimeout}
 
 // Stored reads an object that is stored as JSON from etcd, past the API server. The resource is that of the URL, as in ray.io/rayclusters.
 // It fails the test if there is no such object.

@@ -25,7 +25,7 @@ import (
 )
 
 // WaitTimeout is the timeout of a test's waits, long enough for slow machines.
-const WaitTimeout = time.Minute
+const WaitTimeout = 3 * time.Minute
 
 // World is a namespace of a control plane with an admin's client. Its methods end the test after an unexpected answer of the API server.
 type World struct {

@@ -55,7 +55,7 @@ func httpCode(err error) int {
 var retryable = []int{408, 429, 500, 502, 503, 504}
 
 func (c *goClient) call(ctx context.Context, method, path string, body, reply message) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	var data []byte
 	if body != nil && body.ProtoReflect().IsValid() {

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -183,7 +182,7 @@ func byGitOps(name string, groups ...string) func(context.Context) error {
 // kubectl runs kubectl on the tests' API server.
 func kubectl(t *testing.T, input string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*settle)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("k8s/kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+lab.Kubeconfig)

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/grpc"
@@ -292,7 +291,7 @@ func (s served) kubernetes(t *testing.T, env *controlplane.Env) dynamic.Resource
 // must returns the object of an answer, whatever the transport put it under.
 func (s served) must(t *testing.T, c caller, m protoreflect.MethodDescriptor, req object) object {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), controlplane.WaitTimeout)
 	defer cancel()
 	answer, err := c.call(ctx, m, req)
 	if err != nil {

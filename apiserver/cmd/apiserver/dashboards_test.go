@@ -101,7 +101,7 @@ func head(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, name, 
 		}
 		cluster["spec"].(object)["authOptions"] = object{"mode": "token"}
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) { // for the ServiceAccount
+	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(100 * time.Millisecond) { // for the ServiceAccount
 		_, err := kube.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 		if err == nil {
 			break
@@ -159,7 +159,7 @@ func testSubmissions(t *testing.T, transport string, as func(user string) caller
 	call := func(user, method, cluster string, more object) (object, error) {
 		req := object{"namespace": "default", "cluster": cluster}
 		maps.Copy(req, more)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), controlplane.WaitTimeout)
 		defer cancel()
 		return as(user).call(ctx, submissionMethods.ByName(protoreflect.Name(method)), req)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // process is a running gateway.
@@ -32,7 +33,7 @@ type process struct {
 func startProcess(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*Options)) *process {
 	t.Helper()
 	p := launch(t, config, mode, edits...)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
 		if code, _ := p.ready(t); code == http.StatusOK {
 			return p
 		}
@@ -86,7 +87,7 @@ func launch(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*O
 		case err := <-p.ended:
 			p.ended <- err
 			return err
-		case <-time.After(30 * time.Second):
+		case <-time.After(controlplane.WaitTimeout):
 			return errors.New("the process did not end")
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+	"github.com/raygate/raygate/test/controlplane"
 )
 
 // tlsCaller calls a gateway that speaks TLS by both transports.
@@ -51,7 +52,7 @@ func newTLSCaller(t *testing.T, p *process, config *tls.Config, header map[strin
 
 // codes are those of a list in a namespace by gRPC, and by REST, in HTTP.
 func (c *tlsCaller) codes(ctx context.Context, namespace string) (codes.Code, int) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, controlplane.WaitTimeout)
 	defer cancel()
 	out := ctx
 	for k, v := range c.header {
@@ -236,7 +237,7 @@ func TestStreamsShareAConnection(t *testing.T) {
 	}
 	serving, token := newAuthority(t, "http2"), userToken(t, kube, "http2", "list", "watch")
 	p := startProcess(t, env.Config, authn.Passthrough, files{t.TempDir()}.serving(t, serving))
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: serving.client(t, serving, ""), ForceAttemptHTTP2: true, MaxConnsPerHost: 1}, Timeout: time.Minute}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: serving.client(t, serving, ""), ForceAttemptHTTP2: true, MaxConnsPerHost: 1}, Timeout: controlplane.WaitTimeout}
 	defer client.CloseIdleConnections()
 	get := func(path, token string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+p.http+"/apis/v2/namespaces/default/"+path, http.NoBody)

@@ -107,7 +107,7 @@ func testUnknownFields(t *testing.T, env *controlplane.Env, callers map[string]c
 					at(body, group...).(object)["newer"] = value
 				}
 				var created *unstructured.Unstructured
-				for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) { // until the schema is in use
+				for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(50 * time.Millisecond) { // until the schema is in use
 					created, err = k.Create(t.Context(), asUnstructured(body), metav1.CreateOptions{FieldValidation: "Strict"})
 					if err == nil || time.Now().After(deadline) {
 						break
@@ -139,7 +139,7 @@ func testUnknownFields(t *testing.T, env *controlplane.Env, callers map[string]c
 					return req
 				}
 				var got object
-				for deadline := time.Now().Add(30 * time.Second); at(got, "metadata", "uid") != string(created.GetUID()) && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				for deadline := time.Now().Add(controlplane.WaitTimeout); at(got, "metadata", "uid") != string(created.GetUID()) && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 					got, _ = c.call(t.Context(), s.method(t, "Get", ""), one(nil))
 					if inner, ok := got[lowerFirst(s.body)].(object); ok {
 						got = inner
@@ -332,7 +332,7 @@ func gatewayAllows(t *testing.T, s served, c caller, m protoreflect.MethodDescri
 	case "List", "Watch":
 		delete(req, "name")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), controlplane.WaitTimeout)
 	defer cancel()
 	_, err := c.call(ctx, m, req)
 	// It was not made through the gateway, whose watch is on its way: until then the gateway reads it with the rights of the caller.

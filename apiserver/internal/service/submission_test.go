@@ -19,6 +19,7 @@ import (
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
+	"github.com/raygate/raygate/test/controlplane"
 	"github.com/raygate/raygate/test/raysim"
 )
 
@@ -30,7 +31,7 @@ func (w *world) submit(t *testing.T, s *raygatev2.Submission) (*raygatev2.Submis
 
 func (w *world) await(t *testing.T, id, status string) *raygatev2.Submission {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(10 * time.Millisecond) {
 		resp, err := w.submissions.GetSubmission(t.Context(), &raygatev2.GetSubmissionRequest{Namespace: "default", Cluster: "demo", SubmissionId: id})
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,7 @@ func (w *world) await(t *testing.T, id, status string) *raygatev2.Submission {
 // awaitLog waits until the log of a job is this.
 func (w *world) awaitLog(t *testing.T, id, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(10 * time.Millisecond) {
 		code, _, body, err := w.send(t, "GET", "clusters/demo/submissions/"+id+"/logs", "")
 		if err == nil && code == 200 && body == want {
 			return

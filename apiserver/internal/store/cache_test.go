@@ -188,7 +188,7 @@ func TestSelectionEndsWithItsContext(t *testing.T) {
 // collect runs a watch until n events came.
 func collect(t *testing.T, s *Store, o WatchOptions, n int, during func(sofar int)) ([]string, string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var got []string
 	var token string

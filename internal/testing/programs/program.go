@@ -13,8 +13,8 @@ import (
 
 const (
 	// startLimit is generous, for slow machines.
-	startLimit = 3 * time.Minute
-	stopLimit  = 20 * time.Second
+	startLimit = 10 * time.Minute
+	stopLimit  = time.Minute
 )
 
 // probe checks whether a program is ready. Its timeout is for a listener that accepts connections and never answers.

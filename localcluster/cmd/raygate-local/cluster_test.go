@@ -78,7 +78,7 @@ func startCluster(t *testing.T, dir string) *cluster {
 }
 
 // patience is the limit of every wait for something that happens soon on a machine without other load.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 func within(t *testing.T, what string, ok func() bool) {
 	t.Helper()

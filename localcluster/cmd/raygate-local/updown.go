@@ -21,10 +21,7 @@ import (
 	"github.com/raygate/raygate/localcluster/internal/realnode"
 )
 
-const (
-	startLimit = 4 * time.Minute
-	stopLimit  = 20 * time.Second
-)
+const stopLimit = 20 * time.Second
 
 func upCommand() *cobra.Command {
 	var o runOptions
@@ -114,9 +111,8 @@ func up(ctx context.Context, o runOptions) error {
 	return awaitUp(ctx, p, cmd, ended, show)
 }
 
+// awaitUp has no limit: the process in the background ends when one of its parts is not ready in time.
 func awaitUp(ctx context.Context, p paths, cmd *exec.Cmd, ended <-chan error, show io.Reader) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
 	for {
 		st, err := readState(p)
 		if err != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // StartLimit is how long each part may take to be ready. It is generous, for busy machines: a part that ends is reported at once.
-const StartLimit = 3 * time.Minute
+const StartLimit = 10 * time.Minute
 
 // Ports are the listeners of a control plane, all on the loopback address.
 type Ports struct{ Secure, EtcdClient, EtcdPeer int }

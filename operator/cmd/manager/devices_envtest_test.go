@@ -55,7 +55,7 @@ func TestRegistryWithoutWebhooks(t *testing.T) {
 	if err := addDeviceRegistry(t.Context(), mgr, o); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), controlplane.WaitTimeout)
 	done := make(chan error)
 	go func() { done <- mgr.Start(ctx) }()
 	write("b.io/y")

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -41,7 +40,7 @@ func deviceGroup(name, asks string, edit ...raytest.GroupOption) raytest.Cluster
 // TestDeviceAdmissionOfTheProcess runs the operator with device admission, as the component installs it: the numbers that Ray is started with are those of the container
 // after admission, also when nobody completes Pods; what the user says instead is kept, with a warning; what the autoscaler cannot see is stored.
 func TestDeviceAdmissionOfTheProcess(t *testing.T) {
-	ctx, env, admin, must := installed(t, 8*time.Minute)
+	ctx, env, admin, must := installed(t)
 	installComponent(ctx, t, admin, "device-admission")
 	lb := newBalancer(t)
 	installWebhooks(ctx, t, admin, lb.port(), selfManagedObjects(t)...)

@@ -58,7 +58,7 @@ func TestMetricNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Config = rest.CopyConfig(env.Config) // which gets a transport
-	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, o) }()
 	eventually(ctx, t, "readiness", func() bool {

@@ -41,7 +41,7 @@ var volcanoCRD = filepath.Join("..", "..", "internal", "controller", "raycluster
 // TestProcess runs the operator as it is installed: a process of its own, with the rights of operator/config/rbac and those of its
 // batch scheduler and no more, a configuration file, a batch scheduler and leader election.
 func TestProcess(t *testing.T) {
-	ctx, env, c, must := installed(t, 3*time.Minute)
+	ctx, env, c, must := installed(t)
 	installComponent(ctx, t, c, "volcano")
 	must(client.IgnoreAlreadyExists(c.Create(ctx, manifest(t, volcanoCRD))))
 
@@ -163,12 +163,12 @@ func body(ctx context.Context, url string) string {
 	return string(text)
 }
 
-// installed is an API server with what the operator needs there, a context that ends with the time, and what fails the test.
-func installed(t *testing.T, limit time.Duration) (context.Context, *controlplane.Env, client.Client, func(error)) {
+// installed is an API server with what the operator needs there, a context that ends before the test program does, and what fails the test.
+func installed(t *testing.T) (context.Context, *controlplane.Env, client.Client, func(error)) {
 	t.Helper()
 	env := shared.Env(t)
 	c := newClient(t, env)
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	installOperator(ctx, t, c)
 	return ctx, env, c, func(err error) {

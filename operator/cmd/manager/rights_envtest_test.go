@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,7 +20,7 @@ import (
 // TestProcessWithoutOptionalRights runs the operator with the rights of operator/config/rbac only, where all the kinds are served that
 // the components are about. Clusters run, and it says what it lacks: in a condition of who wants it, and once in its log.
 func TestProcessWithoutOptionalRights(t *testing.T) {
-	ctx, env, c, must := installed(t, 3*time.Minute)
+	ctx, env, c, must := installed(t)
 	must(client.IgnoreAlreadyExists(c.Create(ctx, manifest(t, volcanoCRD))))
 	for _, kind := range []schema.GroupVersionKind{
 		{Group: "route.openshift.io", Version: "v1", Kind: "Route"},

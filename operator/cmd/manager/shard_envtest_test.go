@@ -64,7 +64,7 @@ func rayPods(ctx context.Context, t *testing.T, c client.Client, namespace, clus
 
 // TestShardsByLabel: two operators look after the objects of their label, and those of one that died continue when it is back.
 func TestShardsByLabel(t *testing.T) {
-	ctx, env, c, must := installed(t, 4*time.Minute)
+	ctx, env, c, must := installed(t)
 	const namespace = "shards-by-label"
 	must(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	kubeconfig := operatorKubeconfig(ctx, t, env, c)
@@ -102,7 +102,7 @@ func TestShardsByLabel(t *testing.T) {
 
 // TestNamespaceMovesBetweenShards: an operator that takes over a namespace writes nothing to the objects there.
 func TestNamespaceMovesBetweenShards(t *testing.T) {
-	ctx, env, c, must := installed(t, 4*time.Minute)
+	ctx, env, c, must := installed(t)
 	const namespace = "moved"
 	must(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	kubeconfig := operatorKubeconfig(ctx, t, env, c)

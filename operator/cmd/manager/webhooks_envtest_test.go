@@ -41,7 +41,7 @@ import (
 // over the end of the leader, a new CA, and a crash. Kubernetes' part is played by the test: it mounts the Secret, and
 // leads connections to a replica that is there.
 func TestCertificatesOfReplicas(t *testing.T) {
-	ctx, env, c, must := installed(t, 8*time.Minute)
+	ctx, env, c, must := installed(t)
 	lb := newBalancer(t)
 	installWebhooks(ctx, t, c, lb.port(), selfManagedObjects(t)...)
 	kubeconfig := operatorKubeconfig(ctx, t, env, c)

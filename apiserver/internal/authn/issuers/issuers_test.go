@@ -47,7 +47,7 @@ func start(t *testing.T, p *oidcprovider.Provider, others ...*oidcprovider.Provi
 func (all Issuers) await(t *testing.T) {
 	t.Helper()
 	for _, one := range all {
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return one.HealthCheck() == nil, nil })
+		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return one.HealthCheck() == nil, nil })
 		if err != nil {
 			t.Fatal(one.HealthCheck())
 		}

@@ -77,7 +77,7 @@ func TestMappingsActAsInKubernetes(t *testing.T) {
 	}
 	for p, changes := range usual { // the API server fetches the keys in the background
 		token := p.Token(t, changes)
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
 			_, err := byKubernetes(token)
 			return err == nil, nil
 		})

@@ -18,7 +18,7 @@ import (
 // trusting makes the flows trust the provider's certificate.
 func trusting(t *testing.T, p *oidcprovider.Provider) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(t.Context(), p.Client()), 30*time.Second)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(t.Context(), p.Client()), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -78,7 +78,7 @@ func TestForegroundDeletionSparesTheJob(t *testing.T) {
 
 func eventually(t *testing.T, what string, is func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, is); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 3*time.Minute, true, is); err != nil {
 		t.Fatalf("waiting until %s: %v", what, err)
 	}
 }

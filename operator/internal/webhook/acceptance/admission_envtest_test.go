@@ -40,7 +40,7 @@ func TestInvalidObjectsCanBeDeleted(t *testing.T) {
 			t.Fatal(err)
 		}
 		// An update starts from the watch cache of the API server, and asks the webhooks about what it finds there.
-		if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
 			obj, err := c.clusters(hub, ns).Get(ctx, name, metav1.GetOptions{ResourceVersion: "0"})
 			return err == nil && obj.GetDeletionTimestamp() != nil, err
 		}); err != nil {

@@ -44,7 +44,7 @@ const (
 	hub       = "v1"
 	old       = "v1alpha1"
 	extra     = "conversion.ray.io/v1-extra"
-	limit     = time.Minute
+	limit     = controlplane.WaitTimeout
 )
 
 var (
