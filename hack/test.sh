@@ -29,7 +29,7 @@ main() {
 	packages=$(go list ./test/e2e ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./... | grep -vxF "$raced")
 	go build -o "$logs/together" ./test/controlplane/together
 	# shellcheck disable=SC2086 # one word per package
-	"$logs/together" go test -p 4 -parallel 8 -timeout "$limit" $packages
+	"$logs/together" go test -p 3 -parallel 4 -timeout "$limit" $packages
 }
 
 # The race detector, where goroutines share memory. The packages that main tests, too, need no control plane here, and leave out fuzz targets.
