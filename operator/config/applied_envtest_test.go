@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -17,14 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/operator/internal/webhook/certs"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-const (
-	namespace = "raygate-system"
-	limit     = controlplane.WaitTimeout
-)
+const namespace = "raygate-system"
 
 // controlPlane has no CRDs: the tests install those of overlays, each over what is there.
 var controlPlane = controlplane.Share(controlplane.Options{CRDs: controlplane.NoCRDs, Own: true})
@@ -106,7 +103,7 @@ func apply(t *testing.T, c client.Client, objects []*unstructured.Unstructured) 
 	versions := map[string]string{}
 	for _, obj := range objects {
 		obj := obj.DeepCopy()
-		await(t, "applying "+obj.GetKind()+" "+obj.GetName(), func() error {
+		await.NoError(t, "applying "+obj.GetKind()+" "+obj.GetName(), func() error {
 			err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(obj), client.FieldOwner("kubectl"), client.ForceOwnership)
 			if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsTimeout(err) { // a busy machine compiles rules for longer than a request may take
 				t.Fatalf("applying %s %s: %v", obj.GetKind(), obj.GetName(), err)
@@ -121,7 +118,7 @@ func apply(t *testing.T, c client.Client, objects []*unstructured.Unstructured) 
 // awaitDeployment waits for Pods: they exist only if the Pod security of the namespace lets them in.
 func awaitDeployment(t *testing.T, c client.Client) {
 	t.Helper()
-	await(t, "the Pods of the operator", func() error {
+	await.NoError(t, "the Pods of the operator", func() error {
 		var d appsv1.Deployment
 		if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "raygate-operator"}, &d); err != nil {
 			return err
@@ -148,17 +145,6 @@ func checkConversion(t *testing.T, c client.Client, webhooks bool) {
 			t.Errorf("%s converts by %s, want %s", name, crd.Spec.Conversion.Strategy, want)
 		}
 	}
-}
-
-func await(t *testing.T, what string, check func() error) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("waiting for %s: %v", what, err)
 }
 
 // bundles returns the CAs in the API server for each of the operator's objects.
@@ -194,7 +180,7 @@ func fillIn(t *testing.T, c client.Client, ca []byte) {
 	t.Helper()
 	save := func(o client.Object, name string, change func()) {
 		t.Helper()
-		await(t, "the CA of "+name, func() error {
+		await.NoError(t, "the CA of "+name, func() error {
 			if err := c.Get(t.Context(), client.ObjectKey{Name: name}, o); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/podaddress"
 )
 
@@ -45,7 +46,7 @@ func newHead(t *testing.T, team, name, headService string, at netip.AddrPort) *h
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: name, UID: h.cluster.UID, Controller: new(true)}}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "x"}}},
 	}
-	eventually(t, "a Pod", func() bool { // the default service account is on its way
+	await.True(t, "a Pod", func() bool { // the default service account is on its way
 		return stage.kube.Create(t.Context(), h.pod) == nil
 	})
 	h.moves(at.Addr().String())
@@ -54,7 +55,7 @@ func newHead(t *testing.T, team, name, headService string, at netip.AddrPort) *h
 		_ = stage.kube.Delete(t.Context(), h.cluster)
 		_ = stage.kube.Delete(t.Context(), h.pod, client.GracePeriodSeconds(0))
 	})
-	eventually(t, "the gateway to see the head", func() bool {
+	await.True(t, "the gateway to see the head", func() bool {
 		return strings.Contains(as(t, team, "GET", "/apis/v2/namespaces/"+team+"/clusters/"+name, "").body, h.pod.Name)
 	})
 	return h
@@ -142,7 +143,7 @@ func TestServerSideRequests(t *testing.T) {
 	}
 	t.Run("by the name of the Service", func(t *testing.T) {
 		h.status("")
-		eventually(t, "the gateway to see it", func() bool {
+		await.True(t, "the gateway to see it", func() bool {
 			return !strings.Contains(as(t, teamA, "GET", "/apis/v2/namespaces/"+teamA+"/clusters/evil", "").body, h.pod.Name)
 		})
 		attack(t)
@@ -152,7 +153,7 @@ func TestServerSideRequests(t *testing.T) {
 		t.Run("by a Pod at "+ip, func(t *testing.T) {
 			h.moves(ip)
 			h.status(h.pod.Name)
-			eventually(t, "the gateway to see it", func() bool {
+			await.True(t, "the gateway to see it", func() bool {
 				return strings.Contains(as(t, teamA, "GET", "/apis/v2/namespaces/"+teamA+"/clusters/evil", "").body, h.pod.Name)
 			})
 			attack(t)
@@ -185,7 +186,7 @@ func TestForeignPods(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			change()
-			eventually(t, "no way to the Pod", func() bool { return as(t, teamA, "GET", h.path()+"/x", "").code >= 400 })
+			await.True(t, "no way to the Pod", func() bool { return as(t, teamA, "GET", h.path()+"/x", "").code >= 400 })
 			before := asked.Load()
 			if got := as(t, teamA, "GET", h.path()+"/x", ""); got.code < 400 || asked.Load() != before {
 				t.Errorf("%d %s", got.code, got.body)
@@ -198,7 +199,7 @@ func TestForeignPods(t *testing.T) {
 			h.must(stage.kube.Update(t.Context(), h.pod))
 			h.moves(address.Addr().String())
 			h.status(h.pod.Name)
-			eventually(t, "the honest head", func() bool { return as(t, teamA, "GET", h.path()+"/x", "").code == http.StatusOK })
+			await.True(t, "the honest head", func() bool { return as(t, teamA, "GET", h.path()+"/x", "").code == http.StatusOK })
 		})
 	}
 	if got := as(t, teamA, "GET", other.path()+"/x", ""); got.code != http.StatusForbidden {

@@ -14,6 +14,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
 	"github.com/raygate/raygate/internal/testing/podaddress"
 )
@@ -139,7 +140,7 @@ const clustersOfA = "/apis/v2/namespaces/" + teamA + "/clusters"
 func TestLogin(t *testing.T) {
 	c := startCompany(t)
 	ada, ben, leaver, stranger := c.browser(t), c.browser(t), c.browser(t), c.browser(t)
-	eventually(t, "the keys of the provider", func() bool { // which the gateway fetches in the background
+	await.True(t, "the keys of the provider", func() bool { // which the gateway fetches in the background
 		return stranger.asks("cross-site", "GET", stranger.begins("ada").RequestURI(), "").code == http.StatusSeeOther
 	})
 	stranger = c.browser(t)
@@ -172,7 +173,7 @@ func TestLogin(t *testing.T) {
 			}
 		}))
 		newHead(t, teamA, "shown", "", address)
-		eventually(t, "the keys on the other replica", func() bool { return ada.elsewhere().asks("same-origin", "GET", clustersOfA, "").code == http.StatusOK })
+		await.True(t, "the keys on the other replica", func() bool { return ada.elsewhere().asks("same-origin", "GET", clustersOfA, "").code == http.StatusOK })
 		leaver.logsIn("ada")
 		page, other := leaver.page(), ada.page()
 		for _, at := range []*browser{leaver, leaver.elsewhere()} {
@@ -199,13 +200,13 @@ func TestLogin(t *testing.T) {
 	t.Run("renewal with a new key", func(t *testing.T) {
 		c.provider.Control(t, "rotate", nil)
 		before := ada.session()
-		eventually(t, "a renewal", func() bool {
+		await.True(t, "a renewal", func() bool {
 			ada.wants(http.StatusOK, "same-origin", "GET", clustersOfA, "")
 			return ada.session() != before
 		})
 	})
 	t.Run("end", func(t *testing.T) { testEnd(t, c, ada, ben) })
-	eventually(t, "the end of a page on the other replica", func() bool {
+	await.True(t, "the end of a page on the other replica", func() bool {
 		return left == "" || strings.Contains(leaver.elsewhere().asks("none", "GET", left, "").body, "SESSION_ENDED")
 	})
 
@@ -306,7 +307,7 @@ func testEnd(t *testing.T, c *company, ada, ben *browser) {
 	// By the provider without a word, at the next renewal.
 	ben.logsIn("ben")
 	c.provider.Control(t, "end", url.Values{"user": {"ben"}})
-	eventually(t, "the end of a session", func() bool { return ben.asks("same-origin", "GET", clustersOfA, "").code == http.StatusUnauthorized })
+	await.True(t, "the end of a session", func() bool { return ben.asks("same-origin", "GET", clustersOfA, "").code == http.StatusUnauthorized })
 	// While the provider is away sessions go on, and logins fail with a reason.
 	late := c.browser(t)
 	back := late.begins("ben")

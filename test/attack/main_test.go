@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
@@ -32,9 +31,6 @@ import (
 )
 
 var binary = flag.String("gateway", programs.Binary("raygate-apiserver"), "gateway to attack")
-
-// settle bounds every wait. No test depends on speed.
-const settle = 3 * time.Minute
 
 // The tenants.
 const (
@@ -266,16 +262,6 @@ func send(t *testing.T, c *http.Client, method, url, body string, headers ...str
 func as(t *testing.T, team, method, path, body string, headers ...string) answer {
 	t.Helper()
 	return send(t, &http.Client{Transport: http.DefaultTransport}, method, stage.gateway.url+path, body, append(headers, "Authorization", "Bearer "+stage.tokens[team])...)
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(settle); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("waited %s for %s in vain", settle, what)
 }
 
 // allow lets a user do everything.

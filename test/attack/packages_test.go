@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	raygate "github.com/raygate/raygate/clients/go"
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // packageURL is where the Pods of Ray would reach the gateway.
@@ -58,7 +59,7 @@ func TestPackagesOfOthers(t *testing.T) {
 	}
 	refused("before the RayJob exists", path)
 	makeJob(t, teamB, "packed", url)
-	eventually(t, "the RayJob to get its files", func() bool { got := fetch(path); return got.code == http.StatusOK && got.body == string(secret) })
+	await.True(t, "the RayJob to get its files", func() bool { got := fetch(path); return got.code == http.StatusOK && got.body == string(secret) })
 
 	for what, try := range map[string]func() error{
 		"find": func() error { _, err := packagesOf(t, teamA, teamB, "packed").Find(t.Context(), name); return err },
@@ -99,9 +100,9 @@ func TestPackagesOfOthers(t *testing.T) {
 	if got := as(t, teamB, "DELETE", "/apis/v2/namespaces/"+teamB+"/jobs/packed", ""); got.code != http.StatusOK {
 		t.Fatalf("deleting the RayJob: %d %s", got.code, got.body)
 	}
-	eventually(t, "the URL to end with its RayJob", func() bool { return fetch(path).code == http.StatusNotFound })
+	await.True(t, "the URL to end with its RayJob", func() bool { return fetch(path).code == http.StatusNotFound })
 
-	eventually(t, "spans", func() bool { return strings.Contains(stage.spans.String(), "/packages/{url}") })
+	await.True(t, "spans", func() bool { return strings.Contains(stage.spans.String(), "/packages/{url}") })
 	log, err := os.ReadFile(stage.gateway.Log)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/podaddress"
 )
 
@@ -51,9 +52,9 @@ func TestPathsAreNoCredentials(t *testing.T) {
 	if got := as(t, teamB, "GET", "/apis/v2/namespaces/"+teamB+"/clusters/watched/dashboard/api/actors/kill?actor_id=1", ""); got.code != http.StatusOK {
 		t.Errorf("%d %s", got.code, got.body)
 	}
-	eventually(t, "spans", func() bool { return strings.Contains(stage.spans.String(), "/dashboards/{handle}/{path}") })
+	await.True(t, "spans", func() bool { return strings.Contains(stage.spans.String(), "/dashboards/{handle}/{path}") })
 	var log []byte
-	eventually(t, "the audit log to say that an actor was killed", func() bool {
+	await.True(t, "the audit log to say that an actor was killed", func() bool {
 		var err error
 		log, err = os.ReadFile(stage.gateway.Log)
 		return err == nil && strings.Contains(string(log), "/api/actors/kill")

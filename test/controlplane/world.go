@@ -22,6 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // WaitTimeout is the timeout of a test's waits, long enough for slow machines.
@@ -90,12 +91,7 @@ func (w *World) Read(o client.Object) bool {
 // Eventually waits until something is so.
 func (w *World) Eventually(what string, ok func() bool) {
 	w.T.Helper()
-	for end := time.Now().Add(WaitTimeout); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	w.T.Fatalf("waited %s for %s in vain", WaitTimeout, what)
+	await.True(w.T, what, ok)
 }
 
 // ChangeCluster updates a RayCluster, and retries after a conflict.

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 )
 
@@ -48,7 +49,7 @@ func TestFollowedLogShowsEachAttempt(t *testing.T) {
 	ns, dir := namespace(t), t.TempDir()
 	program := fmt.Sprintf(`test -e %s/first && n=second || n=first; echo $n; until test -e %[1]s/$n; do sleep 0.2; done; test $n = second`, dir)
 	rest(t, "POST", jobsOf(ns), "application/yaml", rayJob("demo", ns, rayv1.HTTPMode, program, "backoffLimit: 1")).want(t, 201)
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), "--server", "http://"+product.grpc, "-n", ns, "logs", "-f", "demo")
 	cmd.Env = append(os.Environ(), "RAYGATE_TOKEN="+product.token)

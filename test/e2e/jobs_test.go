@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -191,7 +192,7 @@ func TestJobThroughEachEntryPoint(t *testing.T) {
 				return nil
 			})
 			rest(t, "GET", jobsOf(ns)+"/demo:wait?for=complete&timeout=150s", "", nil).want(t, 200)
-			kubectl(t, nil, "wait", "rayjob/demo", "-n", ns, "--for=condition=Complete", "--timeout="+settle.String())
+			kubectl(t, nil, "wait", "rayjob/demo", "-n", ns, "--for=condition=Complete", "--timeout="+await.Limit.String())
 			j := awaitEnd(t, ns, "demo", rayv1.JobDeploymentStatusComplete, rayv1.JobStatusSucceeded, "")
 			if got := driverLog(t, j); got != program.want {
 				t.Errorf("the log of the driver is %q, want %q", got, program.want)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
 	"github.com/raygate/raygate/internal/testing/otlp"
 	"github.com/raygate/raygate/internal/testing/programs"
@@ -45,7 +46,7 @@ func (p *person) store() string { return filepath.Join(p.home, "store") }
 // runs runs a program and returns its standard output. secret output is not kept.
 func (p *person) runs(t *testing.T, code int, secret bool, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errs bytes.Buffer
@@ -82,7 +83,7 @@ const scopes = "openid,email,profile,offline_access,groups"
 // show runs a program that logs in, and lets the user do what it shows.
 func (p *person) show(t *testing.T, user, program string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = p.env

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -21,13 +20,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/controlplane"
 )
-
-// settle bounds every wait of these tests. It is generous, for slow machines: no test depends on speed.
-const settle = 3 * time.Minute
 
 // sampleGates are the feature gates that samples need, off by default. Operator, gateway and command line get the same.
 const sampleGates = "RayClusterMTLS=true,RayClusterNetworkPolicy=true,RayClusterHistoryServer=true,GCSFaultToleranceEmbeddedStorage=true"
@@ -164,24 +161,13 @@ func namespace(t *testing.T) string {
 // eventually waits until check returns nil.
 func eventually(t *testing.T, what string, check func(context.Context) error) {
 	t.Helper()
-	eventuallyWithin(t, settle, what, check)
-}
-
-func eventuallyWithin(t *testing.T, limit time.Duration, what string, check func(context.Context) error) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if err = check(t.Context()); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: still not so after %s: %v", what, limit, err)
+	await.NoError(t, what, func() error { return check(t.Context()) })
 }
 
 // command runs a program of bin/ with input and returns what it printed and its exit code.
 func command(t *testing.T, input []byte, name string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary(name), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+product.env.Kubeconfig, "RAYGATE_TOKEN="+product.token)

@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/raycli"
 )
@@ -51,7 +52,7 @@ func runPythonWith(t *testing.T, interpreter string, env []string, args ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, interpreter, args...)
 	cmd.Env = slices.Concat(os.Environ(), []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"}, env)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 )
 
@@ -185,7 +186,7 @@ func TestService(t *testing.T) {
 // throughPortForward asks the application as a user does on a laptop.
 func throughPortForward(t *testing.T, ns, target string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("k8s/kubectl"), "--kubeconfig", product.env.Kubeconfig, "port-forward", "-n", ns, "--address=127.0.0.1", target, ":8000")
 	out, err := cmd.StdoutPipe()

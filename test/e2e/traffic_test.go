@@ -12,6 +12,8 @@ import (
 	"time"
 
 	clientrest "k8s.io/client-go/rest"
+
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // pace is the time between two requests of a client.
@@ -96,7 +98,7 @@ func sendRequests(t *testing.T, ns string, pick func() string) *requests {
 
 func (r *requests) send(t *testing.T, ns, service string, begin time.Time) {
 	at := time.Since(begin)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), settle) // no request depends on speed
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), await.Limit) // no request depends on speed
 	defer cancel()
 	_, err := ask(ctx, ns, service)
 	r.mu.Lock()

@@ -13,15 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 )
-
-// settle bounds every wait. No test depends on speed.
-const settle = 3 * time.Minute
 
 // output has bytes that are no text, and no line break at its end. Ray replaces bytes that are not UTF-8. It is a megabyte; in make test-all, that of
 // the second attempt is a hundred.
@@ -56,11 +53,11 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	exists := func(name string) func() error {
 		return func() error { _, err := os.Stat(filepath.Join(dir, name)); return err }
 	}
-	eventually(t, "the second attempt", exists("written"))
+	await.NoError(t, "the second attempt", exists("written"))
 	s.operator.Stop()
 	must(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	must(t, s.operator.Start())
-	eventually(t, "the end without a cluster", func() error {
+	await.NoError(t, "the end without a cluster", func() error {
 		job, clusters := s.call(t, 0, "GET", "/jobs/demo", "", 200), s.call(t, 0, "GET", "/clusters", "", 200)
 		if !strings.Contains(job, `"jobDeploymentStatus":"Complete"`) || strings.Contains(clusters, `"name":"demo-`) {
 			return fmt.Errorf("job %s\nclusters %s", job, clusters)
@@ -89,7 +86,7 @@ func TestLogsOutliveTheCluster(t *testing.T) {
 	lost()
 	s.endService(t)
 	s.call(t, 0, "DELETE", "/jobs/demo", "", 200)
-	eventually(t, "the deletion", func() error {
+	await.NoError(t, "the deletion", func() error {
 		for replica := range s.gateways {
 			if got := s.call(t, replica, "GET", "/jobs", "", 200); strings.Contains(got, `"name":"demo"`) {
 				return fmt.Errorf("replica %d has it", replica)
@@ -125,21 +122,21 @@ func (s *stage) beginLost(t *testing.T, dir string) (lose func()) {
 	s.call(t, 0, "POST", "/jobs", fmt.Sprintf(manifest, "lost", fmt.Sprintf(`sh -c "cat %s/lost; sleep 1000"`, dir), 0), 201)
 	return func() {
 		least := int64(len(log) / part * part)
-		eventually(t, "parts of the log", func() error {
+		await.NoError(t, "parts of the log", func() error {
 			if n := s.bytesBelow(t, "running/default/RayJob/lost"); n < least {
 				return fmt.Errorf("%d bytes of %d", n, least)
 			}
 			return nil
 		})
 		s.call(t, 0, "DELETE", "/clusters/"+s.clusterOf(t, "lost"), "", 200)
-		eventually(t, "the end of the RayJob without a cluster", func() error {
+		await.NoError(t, "the end of the RayJob without a cluster", func() error {
 			if job := s.call(t, 0, "GET", "/jobs/lost", "", 200); !strings.Contains(job, `"jobDeploymentStatus":"Failed"`) {
 				return errors.New(job)
 			}
 			return nil
 		})
 		var got string
-		eventually(t, "its record", func() error {
+		await.NoError(t, "its record", func() error {
 			if got = s.raygate(t, "history", "rayjob/lost", "--no-headers"); got == "" {
 				return errors.New("there is none")
 			}
@@ -187,14 +184,14 @@ func (s *stage) clusterOf(t *testing.T, job string) string {
 // endService deletes the RayService, whose record then says what Serve had.
 func (s *stage) endService(t *testing.T) {
 	t.Helper()
-	eventually(t, "the application", func() error {
+	await.NoError(t, "the application", func() error {
 		if got := s.call(t, 0, "GET", "/services/serve", "", 200); !strings.Contains(got, `"status":"RUNNING"`) {
 			return errors.New(got)
 		}
 		return nil
 	})
 	s.call(t, 0, "DELETE", "/services/serve", "", 200)
-	eventually(t, "the record of the RayService", func() error {
+	await.NoError(t, "the record of the RayService", func() error {
 		if got := s.raygate(t, "history", "rayservices", "--no-headers"); got == "" {
 			return errors.New("there is none")
 		}
@@ -312,17 +309,6 @@ func (s *stage) raygate(t *testing.T, args ...string) string {
 		t.Errorf("raygate %v: %v %s", args, err, &errs)
 	}
 	return out.String()
-}
-
-func eventually(t *testing.T, what string, ok func() error) {
-	t.Helper()
-	err := ok()
-	for end := time.Now().Add(settle); err != nil && time.Now().Before(end); err = ok() {
-		time.Sleep(100 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatalf("waited %s for %s in vain: %v", settle, what, err)
-	}
 }
 
 func must(t *testing.T, err error) {

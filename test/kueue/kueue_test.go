@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,12 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 )
-
-// settle bounds every wait. It is generous, for slow machines: no test depends on speed.
-const settle = 3 * time.Minute
 
 var shared = controlplane.Share(controlplane.Options{Own: true})
 
@@ -96,13 +93,7 @@ func (w *world) addQueues(c client.Client, text string) {
 
 func (w *world) eventually(what string, check func() error) {
 	w.Helper()
-	var err error
-	for end := time.Now().Add(settle); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	w.Fatalf("%s: still not so after %s: %v", what, settle, err)
+	await.NoError(w.T, what, check)
 }
 
 // submit submits a job that takes all of the quota, and runs until finish is called.

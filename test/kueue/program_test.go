@@ -26,6 +26,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/controlplane"
 )
@@ -302,7 +303,7 @@ func raygate(t *testing.T, g *gateway, args ...string) []byte {
 // raygateBoth also returns the standard error.
 func raygateBoth(t *testing.T, g *gateway, args ...string) (stdout, stderr []byte) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("raygate"), append([]string{"--server", g.server, "--namespace", g.namespace}, args...)...)
 	cmd.Env = append(os.Environ(), "RAYGATE_TOKEN="+g.token)

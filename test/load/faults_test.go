@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // wantRetryLater checks that an answer by REST is an error with a hint when to try again.
@@ -40,7 +42,7 @@ func TestFaultyAPIServer(t *testing.T) {
 	upstream := c.proxy(t)
 	g, token := c.gateway(t, upstream.kubeconfig), c.user(t, ns, "user")
 	client, web := g.dial(t, token), g.http()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	get := func(t *testing.T, name string) answer {
 		t.Helper()
@@ -131,7 +133,7 @@ func TestFaultyAPIServer(t *testing.T) {
 			}
 			c.create(t, cluster(ns, "gone-"+strconv.Itoa(len(name))))
 			heal()
-			eventually(t, "the watch to be up to date", func() error {
+			await.NoError(t, "the watch to be up to date", func() error {
 				state := watch.state(ctx)
 				if got := state["c1"].GetMetadata().GetLabels()["load"]; got != "gone-2" || state["gone-"+strconv.Itoa(len(name))] == nil {
 					return fmt.Errorf("label %q, %d clusters", got, len(state))
@@ -148,7 +150,7 @@ func TestFaultyAPIServer(t *testing.T) {
 			created(t, fmt.Sprintf("cut-%d", i))
 			upstream.cutWatches()
 		}
-		eventually(t, "all of them in the watch", func() error {
+		await.NoError(t, "all of them in the watch", func() error {
 			state := watch.state(ctx)
 			for i := range pick(10, 100) {
 				if state[fmt.Sprintf("cut-%d", i)] == nil {
@@ -163,7 +165,7 @@ func TestFaultyAPIServer(t *testing.T) {
 		go func() { restarted <- c.RestartAPIServer() }()
 		for i := range pick(30, 300) {
 			id := uuid.NewString()
-			eventually(t, "a create", func() error {
+			await.NoError(t, "a create", func() error {
 				got, err := send(ctx, web, token, http.MethodPost, g.url(ns, "?requestId="+id), body(t, ns, fmt.Sprintf("again-%d", i)))
 				switch {
 				case err != nil:

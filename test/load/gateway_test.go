@@ -32,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/controlplane"
@@ -176,7 +177,7 @@ func minVersion(ctx context.Context, version string) context.Context {
 
 // http is a client for REST with connections of its own.
 func (g *gateway) http() *http.Client {
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: tlsOf(g.roots), MaxIdleConnsPerHost: 64}, Timeout: settle}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: tlsOf(g.roots), MaxIdleConnsPerHost: 64}, Timeout: await.Limit}
 }
 
 // answer is a response of which the body has been read.
@@ -229,7 +230,7 @@ func (c *control) user(t *testing.T, ns, name string) string {
 	}
 	controlplane.AwaitRule(t, kube.AuthorizationV1(), ns, name, rule)
 	var token string
-	eventually(t, "a token that the role goes with", func() error {
+	await.NoError(t, "a token that the role goes with", func() error {
 		request, err := kube.CoreV1().ServiceAccounts(ns).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		if err == nil {
 			token = request.Status.Token

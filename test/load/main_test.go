@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -16,15 +15,13 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	"github.com/raygate/raygate/internal/testing/suite"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
 var long = flag.Bool("long", false, "run for as long, and with as many objects, as the aims of the project say")
-
-// settle bounds every wait. It is generous, for slow machines: no test depends on speed.
-const settle = 3 * time.Minute
 
 var shared = controlplane.Share(controlplane.Options{CRDs: controlplane.LightCRDs, Own: true, Nodes: -1, WithoutScheduler: true})
 
@@ -67,7 +64,7 @@ func (c *control) namespace(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), settle)
+		ctx, cancel := context.WithTimeout(context.Background(), await.Limit)
 		defer cancel()
 		if err := c.client.DeleteAllOf(ctx, &rayv1.RayCluster{}, client.InNamespace(ns.Name)); err != nil {
 			t.Errorf("deleting the clusters: %v", err)
@@ -127,15 +124,4 @@ func inParallel(t *testing.T, width, n int, do func(int) error) {
 			t.Fatal(err)
 		}
 	}
-}
-
-func eventually(t *testing.T, what string, ok func() error) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(settle); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if err = ok(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: not within %s: %v", what, settle, err)
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -41,9 +42,9 @@ func TestRollingRestart(t *testing.T) {
 	both := manual.NewBuilderWithScheme("both")
 	both.InitialState(addresses)
 	client := dial(t, "both:///", roots, token, grpc.WithResolvers(both), grpc.WithDefaultServiceConfig(retries))
-	web := &http.Client{Transport: &http.Transport{TLSClientConfig: tlsOf(roots), MaxIdleConnsPerHost: 64}, Timeout: settle}
+	web := &http.Client{Transport: &http.Transport{TLSClientConfig: tlsOf(roots), MaxIdleConnsPerHost: 64}, Timeout: await.Limit}
 
-	ctx, cancel := context.WithTimeout(t.Context(), 4*settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	watch := follow(ctx, client, ns)
 	working, stop := context.WithCancel(ctx)
@@ -72,7 +73,7 @@ func TestRollingRestart(t *testing.T) {
 	for range pick(1, 4) {
 		for _, g := range replicas {
 			before := calls.Load()
-			eventually(t, "work with both", func() error {
+			await.NoError(t, "work with both", func() error {
 				if calls.Load() < before+5 {
 					return errors.New("too little was done")
 				}
@@ -91,7 +92,7 @@ func TestRollingRestart(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d objects were created, read and listed", calls.Load())
-	eventually(t, "all objects in the watch", func() error {
+	await.NoError(t, "all objects in the watch", func() error {
 		state := watch.state(ctx)
 		made := 0
 		for _, list := range names {

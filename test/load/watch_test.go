@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -27,7 +28,7 @@ func TestWatchers(t *testing.T) {
 	const connections = 10
 	watchers, changes := pick(300, 1000), pick(10, 100)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	stalled, err := g.dial(t, token, grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10)).WatchClusters(ctx, &raygatev2.WatchClustersRequest{Namespace: ns})
 	if err != nil {

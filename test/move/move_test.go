@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/controlplane"
 	"github.com/raygate/raygate/test/docs"
@@ -29,8 +29,6 @@ import (
 
 const (
 	root = "../.."
-	// settle bounds every wait. It is generous, for slow machines.
-	settle = 3 * time.Minute
 	// page is what the commands are marked with.
 	page = "test/move TestMoveAndBack"
 )
@@ -217,7 +215,7 @@ func (c *cluster) kubectl(args ...string) {
 
 func (c *cluster) bash(what, script string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*settle)
+	ctx, cancel := context.WithTimeout(c.t.Context(), await.Limit)
 	defer cancel()
 	bin, err := filepath.Abs(filepath.Join(root, "bin"))
 	if err != nil {
@@ -385,11 +383,5 @@ func (c *cluster) kubeRayAgain() {
 
 func (c *cluster) eventually(what string, check func() error) {
 	c.t.Helper()
-	var err error
-	for end := time.Now().Add(settle); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	c.t.Fatalf("waited %s for %s in vain: %v", settle, what, err)
+	await.NoError(c.t, what, check)
 }

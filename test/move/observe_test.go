@@ -22,6 +22,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -85,7 +86,7 @@ func (p *production) ask(name string) *requests {
 	go func() {
 		defer close(r.ended)
 		for ctx.Err() == nil {
-			limited, done := context.WithTimeout(context.WithoutCancel(ctx), settle)
+			limited, done := context.WithTimeout(context.WithoutCancel(ctx), await.Limit)
 			answer, err := p.answer(limited, name)
 			done()
 			if err != nil {

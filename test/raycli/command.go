@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // Find returns the folder of Ray's own command line, and installs it from PyPI unless it shall be present. Where that cannot be had the test is skipped.
@@ -52,7 +54,7 @@ func (c command) job(code int, name string, args ...string) string {
 // run runs `ray job`, or a program for Python, and demands an exit code.
 func (c command) run(code int, name string, args ...string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*settle)
+	ctx, cancel := context.WithTimeout(c.t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	for _, each := range os.Environ() {

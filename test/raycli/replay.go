@@ -7,20 +7,17 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
-)
 
-// settle bounds every wait.
-const settle = 3 * time.Minute
+	"github.com/raygate/raygate/internal/testing/await"
+)
 
 // SDK makes requests as Ray's job SDK does: with the unchanged path after the address, the headers of RAY_JOB_HEADERS, and the headers of
 // Python's requests.
@@ -50,7 +47,7 @@ func NewSDK(t *testing.T, address, token, authority string) SDK {
 
 func (s SDK) send(method, path, contentType string, body []byte) (code int, answer []byte) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), settle)
+	ctx, cancel := context.WithTimeout(s.t.Context(), await.Limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, s.address+path, bytes.NewReader(body))
 	if err != nil {
@@ -179,7 +176,7 @@ func (s SDK) upload(name string, files map[string]string) {
 // tail follows a log to its end, by a WebSocket.
 func (s SDK) tail(id string) string {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), settle)
+	ctx, cancel := context.WithTimeout(s.t.Context(), await.Limit)
 	defer cancel()
 	ws, _, err := websocket.Dial(ctx, s.address+"/api/jobs/"+id+"/logs/tail", &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + s.token}}})
 	if err != nil {
@@ -201,17 +198,14 @@ func (s SDK) tail(id string) string {
 
 func (s SDK) await(id, status string) {
 	s.t.Helper()
-	err := errors.New("not asked")
-	for deadline := time.Now().Add(settle); err != nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	await.NoError(s.t, "job "+id+" to be "+status, func() error {
 		var j job
 		s.want(http.StatusOK, "GET", "/api/jobs/"+id, nil, &j)
-		if err = nil; j.Status != status {
-			err = fmt.Errorf("it is %s", j.Status)
+		if j.Status != status {
+			return fmt.Errorf("it is %s", j.Status)
 		}
-	}
-	if err != nil {
-		s.t.Fatalf("job %s is not %s after %s: %v", id, status, settle, err)
-	}
+		return nil
+	})
 }
 
 // Refused requires that the caller is refused with this code, before a request to a dashboard, and with a text that has the reason.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -55,7 +56,7 @@ func httpCode(err error) int {
 var retryable = []int{408, 429, 500, 502, 503, 504}
 
 func (c *goClient) call(ctx context.Context, method, path string, body, reply message) error {
-	ctx, cancel := context.WithTimeout(ctx, settle)
+	ctx, cancel := context.WithTimeout(ctx, await.Limit)
 	defer cancel()
 	var data []byte
 	if body != nil && body.ProtoReflect().IsValid() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -13,7 +14,7 @@ import (
 func (w *world) ended(name, status string) *kuberay.RayJob {
 	w.Helper()
 	got := &kuberay.RayJob{}
-	eventually(w.T, name+" ends", func() error {
+	await.NoError(w.T, name+" ends", func() error {
 		got.Reset()
 		w.ok("GET", w.path("jobs", name), nil, got)
 		if got.GetJobStatus() != status || got.GetEndTime() == nil {

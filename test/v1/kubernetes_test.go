@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -136,7 +137,7 @@ func wantTemplate(w *world, name string, g map[string]any) {
 func testServiceProxy(w *world) {
 	w.ok("POST", w.path("clusters"), w.cluster("demo"), &kuberay.Cluster{})
 	w.provisioned("demo")
-	ctx, cancel := context.WithTimeout(w.Context(), settle)
+	ctx, cancel := context.WithTimeout(w.Context(), await.Limit)
 	defer cancel()
 	rc := &rayv1.RayCluster{}
 	w.stored("demo", rc)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -23,9 +22,6 @@ import (
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 	"github.com/raygate/raygate/test/controlplane"
 )
-
-// settle bounds every wait of these tests. It is generous, for slow machines: no test depends on speed.
-const settle = 3 * time.Minute
 
 // image and version are those that KubeRay's tests use.
 const (
@@ -175,16 +171,4 @@ func (w *world) stored(name string, o client.Object) {
 	if err := product.kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o); err != nil {
 		w.Fatal(err)
 	}
-}
-
-// eventually waits until check returns nil.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(settle); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: still not so after %s: %v", what, settle, err)
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -78,7 +79,7 @@ func wantSame(t *testing.T, sent, got message, except ...protoreflect.Name) {
 // provisioned waits until the operator has made all Pods of a cluster.
 func (w *world) provisioned(name string) {
 	w.Helper()
-	eventually(w.T, name+" is provisioned", func() error {
+	await.NoError(w.T, name+" is provisioned", func() error {
 		rc := &rayv1.RayCluster{}
 		if err := product.kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, rc); err != nil {
 			return err
@@ -93,7 +94,7 @@ func (w *world) provisioned(name string) {
 // gone waits until Kubernetes has an object no more.
 func (w *world) gone(name string, o client.Object) {
 	w.Helper()
-	eventually(w.T, name+" is gone", func() error {
+	await.NoError(w.T, name+" is gone", func() error {
 		err := product.kube.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o)
 		if apierrors.IsNotFound(err) {
 			return nil

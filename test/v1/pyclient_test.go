@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // pyClient has the habits of KubeRay's Python client: bodies with its own mixture of names, numbers for enums and misspelt members, no parameters of pages, no
@@ -243,7 +245,7 @@ func TestPythonClient(t *testing.T) {
 			"headGroupSpec":   object{"computeTemplate": w.template, "rayStartParams": object{"metrics-export-port": "8080"}, "image": image},
 			"workerGroupSpec": []any{object{"groupName": "small", "computeTemplate": w.template, "replicas": 1, "minReplicas": 1, "maxReplicas": 1, "image": image}},
 		}})
-		eventually(t, "wait_cluster_ready", func() error {
+		await.NoError(t, "wait_cluster_ready", func() error {
 			one := must("GET", base+"clusters/demo", nil)
 			decodes("get", func() { decodeCluster(one) })
 			endpoints, _ := one["serviceEndpoint"].(object)
@@ -269,7 +271,7 @@ func TestPythonClient(t *testing.T) {
 		if submitted["submissionId"] != "mine" {
 			t.Errorf("submitted as %v", submitted)
 		}
-		eventually(t, "the job ends", func() error {
+		await.NoError(t, "the job ends", func() error {
 			info := must("GET", base+"jobsubmissions/demo/mine", nil)
 			if _, text := info["startTime"].(string); info["status"] != "SUCCEEDED" || !text {
 				return fmt.Errorf("info %v", info)

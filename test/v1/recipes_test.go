@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -44,7 +45,7 @@ func TestRecipes(t *testing.T) {
 			rc := &rayv1.RayCluster{}
 			w.stored(name, rc)
 			if strings.HasPrefix(name, "fault") {
-				eventually(t, "fault tolerance is on", func() error { // the operator understands what is of old
+				await.NoError(t, "fault tolerance is on", func() error { // the operator understands what is of old
 					pods := &corev1.PodList{}
 					if err := product.kube.List(t.Context(), pods, client.InNamespace(w.namespace), client.MatchingLabels{rayv1.LabelCluster: name}); err != nil {
 						return err
@@ -83,7 +84,7 @@ func TestRecipes(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.ok("POST", w.path("clusters"), w.cluster("demo"), &kuberay.Cluster{})
-		eventually(t, "the job is taken", func() error {
+		await.NoError(t, "the job is taken", func() error {
 			code, body, err := w.send(t.Context(), "POST", w.path("jobsubmissions", "demo"), []byte(`{"entrypoint":"echo hello","runtimeEnv":"pip:\n  - requests==2.26.0\nenv_vars:\n  counter_name: test_counter\n","numCpus":".5"}`))
 			if err != nil || code != 200 || !strings.Contains(string(body), `"submissionId":"`) {
 				return fmt.Errorf("%d %s %w", code, body, err)

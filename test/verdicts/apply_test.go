@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 )
 
@@ -182,7 +183,7 @@ func byGitOps(name string, groups ...string) func(context.Context) error {
 // kubectl runs kubectl on the tests' API server.
 func kubectl(t *testing.T, input string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*settle)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, programs.Binary("k8s/kubectl"), args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+lab.Kubeconfig)

@@ -145,7 +145,7 @@ func (s *loadServer) load(b *testing.B, crds []*unstructured.Unstructured) {
 	}
 	for plural, object := range s.objects {
 		resource := s.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace)
-		await(b, plural+" to be accepted", func(ctx context.Context) bool {
+		waitFor(b, plural+" to be accepted", func(ctx context.Context) bool {
 			_, err := resource.Create(ctx, object.DeepCopy(), dryCreate)
 			if err != nil && !apierrors.IsNotFound(err) {
 				b.Fatalf("%s: %v", plural, err)
@@ -162,7 +162,7 @@ func (s *loadServer) unload(b *testing.B, crds []*unstructured.Unstructured) {
 			b.Fatal(err)
 		}
 	}
-	await(b, "the CRDs to go", func(ctx context.Context) bool {
+	waitFor(b, "the CRDs to go", func(ctx context.Context) bool {
 		list, err := s.crds().List(ctx, metav1.ListOptions{})
 		return err == nil && len(list.Items) == 0
 	})
@@ -256,8 +256,8 @@ func BenchmarkRayClusterWrites(b *testing.B) {
 	}
 }
 
-// await waits for what the API server does in the background, such as taking up a CRD.
-func await(b *testing.B, what string, done func(context.Context) bool) {
+// waitFor waits for what the API server does in the background, such as taking up a CRD.
+func waitFor(b *testing.B, what string, done func(context.Context) bool) {
 	b.Helper()
 	err := eventually(b.Context(), what, func(ctx context.Context) error {
 		if done(ctx) {

@@ -23,15 +23,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
 var update = flag.Bool("update", false, "write verdicts.md")
-
-// settle bounds every wait. It is generous, for slow machines: no test depends on speed.
-const settle = 3 * time.Minute
 
 // setting is one way to start the programs. The verdict of some rules depends on feature gates, so there is an operator
 // and a gateway for each.
@@ -237,7 +235,7 @@ func forEach(n int, f func(i int) error) error {
 
 // eventually asks until check returns nil.
 func eventually(ctx context.Context, what string, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, settle)
+	ctx, cancel := context.WithTimeout(ctx, await.Limit)
 	defer cancel()
 	for {
 		err := check(ctx)

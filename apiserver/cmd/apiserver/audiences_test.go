@@ -11,6 +11,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
 )
 
@@ -45,7 +46,7 @@ func TestTokensOfServiceAccountsForTheGateway(t *testing.T) {
 		}
 	})
 	passthrough := startProcess(t, env.Config, authn.Passthrough, f.serving(t, serving))
-	eventually(t, "the keys of the provider", func() bool {
+	await.True(t, "the keys of the provider", func() bool {
 		header := map[string]string{"authorization": "Bearer " + provider.Token(t, nil)}
 		code, _ := newTLSCaller(t, both, serving.client(t, serving, ""), header).codes(t.Context(), "default")
 		return code != codes.Unavailable

@@ -17,6 +17,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // browser keeps cookies, and says whose page asks, as browsers do.
@@ -137,7 +138,7 @@ func TestConsole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{"mine": true, "other": false} {
-			eventually(t, "the rights of the role", func() bool {
+			await.True(t, "the rights of the role", func() bool {
 				var got consoleRights
 				one.send(t, "GET", "/ui/api/rights?namespace=default&resource=rayclusters&name="+name, "same-origin", "", &got)
 				return slices.Contains(got.Allowed["pods"], "list") && slices.Contains(got.Allowed["rayclusters"], "delete") == want

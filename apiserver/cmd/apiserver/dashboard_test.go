@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // A head that is ready with nothing behind its Service: what the API server says of that is a finding, and no failure of the diagnosis.
@@ -40,7 +41,7 @@ func TestDiagnoseOfADashboardThatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pod *corev1.Pod
-	eventually(t, "a Pod", func() bool { // the default service account is on its way
+	await.True(t, "a Pod", func() bool { // the default service account is on its way
 		pod, err = kube.CoreV1().Pods("default").Create(ctx, &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "dark-head", Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "ray-head", Image: "x"}}},
 		}, metav1.CreateOptions{})
@@ -50,7 +51,7 @@ func TestDiagnoseOfADashboardThatDoesNotAnswer(t *testing.T) {
 	if _, err := kube.CoreV1().Pods("default").UpdateStatus(ctx, pod, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the finding", func() bool {
+	await.True(t, "the finding", func() bool {
 		answer := s.must(t, c, s.method(t, "Diagnose", ""), object{"namespace": "default", "name": "dark"})
 		findings, _ := answer["findings"].([]any)
 		for _, f := range findings {

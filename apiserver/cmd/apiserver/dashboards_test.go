@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/await"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/controlplane"
 )
@@ -118,7 +119,7 @@ func head(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, name, 
 		t.Fatal(err)
 	}
 	withStatus(t, allServed()[0].kubernetes(t, env), cluster, object{"state": "ready", "head": object{"serviceName": name + "-head-svc"}})
-	eventually(t, "the Service leads to its head", func() bool {
+	await.True(t, "the Service leads to its head", func() bool {
 		text, err := kube.CoreV1().RESTClient().Get().RequestURI("/api/v1/namespaces/default/services/" + name + "-head-svc:dashboard/proxy/api/gcs_healthz").DoRaw(ctx)
 		return err == nil && string(text) == "success"
 	})
@@ -201,7 +202,7 @@ func testSubmissions(t *testing.T, transport string, as func(user string) caller
 		wantCode(t, "submitter deletes what runs", err, codes.FailedPrecondition)
 		_, err = call("submitter", "StopSubmission", cluster, one)
 		wantCode(t, "submitter stops", err, codes.OK)
-		eventually(t, "the job is stopped", func() bool {
+		await.True(t, "the job is stopped", func() bool {
 			got, err := call("submitter", "GetSubmission", cluster, one)
 			return err == nil && (at(got, "status") == "STOPPED" || at(got, "submission", "status") == "STOPPED")
 		})
@@ -260,7 +261,7 @@ func testJobLogs(t *testing.T, env *controlplane.Env, kube kubernetes.Interface,
 		}
 		for user, want := range map[string]codes.Code{"submitter": codes.OK, "reader": readerCode, "outsider": codes.PermissionDenied} {
 			var answer object
-			eventually(t, "the gateway sees the job", func() bool { // it was made without it
+			await.True(t, "the gateway sees the job", func() bool { // it was made without it
 				answer, err = as(user).call(t.Context(), jobs.method(t, "Get", "Logs"), object{"namespace": "default", "name": name, "follow": true})
 				return err == nil || !strings.Contains(err.Error(), "NotFound") && !strings.Contains(err.Error(), "NOT_FOUND") && !strings.Contains(err.Error(), "not started")
 			})
@@ -277,7 +278,7 @@ func testJobLogs(t *testing.T, env *controlplane.Env, kube kubernetes.Interface,
 		if at(stopped, "metadata", "name") != name {
 			t.Errorf("stop answers %v", stopped)
 		}
-		eventually(t, "the job is stopped", func() bool {
+		await.True(t, "the job is stopped", func() bool {
 			_, err = as("submitter").call(t.Context(), jobs.method(t, "Stop", ""), object{"namespace": "default", "name": name})
 			return err != nil
 		})
@@ -304,7 +305,7 @@ func testSubmitterPod(t *testing.T, kube kubernetes.Interface, jobs served, name
 	}
 	var answer object
 	var err error
-	eventually(t, "the log of a simulated container says that it is simulated", func() bool {
+	await.True(t, "the log of a simulated container says that it is simulated", func() bool {
 		answer, err = logs("submitter")
 		return (err == nil || errors.Is(err, io.EOF)) && len(answer) > 0
 	})

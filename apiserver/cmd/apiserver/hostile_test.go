@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
@@ -143,7 +144,7 @@ func startLimited(t *testing.T, kubernetes string) *gatewayProcess {
 			t.Logf("the end of the gateway's log:\n%s", text[max(0, len(text)-3000):])
 		}
 	})
-	eventually(t, "the gateway is ready", func() bool {
+	await.True(t, "the gateway is ready", func() bool {
 		resp, err := http.Get("http://" + g.http + "/readyz")
 		if err != nil {
 			return false

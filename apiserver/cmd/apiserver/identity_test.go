@@ -25,6 +25,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/authn/issuers"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/oidcprovider"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/controlplane"
@@ -158,7 +159,7 @@ func TestTokensOfAnIdentityProvider(t *testing.T) {
 	with := func(changes map[string]any) *tlsCaller {
 		return newTLSCaller(t, p, serving.client(t, serving, ""), map[string]string{"authorization": "Bearer " + provider.Token(t, changes)})
 	}
-	eventually(t, "the keys of the provider", func() bool {
+	await.True(t, "the keys of the provider", func() bool {
 		code, _ := with(nil).codes(t.Context(), "default")
 		return code != codes.Unavailable
 	})
@@ -208,7 +209,7 @@ func TestTLSRotation(t *testing.T) {
 	}
 	f.serving(t, second)
 	f.write(t, "clients.crt", second.pem)
-	eventually(t, "the new certificate by both transports", func() bool {
+	await.True(t, "the new certificate by both transports", func() bool {
 		code, httpCode := newTLSCaller(t, p, second.client(t, second, "client"), header).codes(t.Context(), "default")
 		return code == codes.OK && httpCode == 200
 	})
@@ -347,7 +348,7 @@ func TestGatewayWithoutRights(t *testing.T) {
 	token := userToken(t, kube, "powerful", "get", "list")
 	p := launch(t, own, authn.Passthrough)
 	c := newGRPCCaller(t, p.grpc, token)
-	eventually(t, "an answer", func() bool { return !isRefused(onClusters(t, c, "List", "")) })
+	await.True(t, "an answer", func() bool { return !isRefused(onClusters(t, c, "List", "")) })
 	for _, verb := range []string{"Get", "List"} {
 		err := onClusters(t, c, verb, "x")
 		wantCode(t, verb, err, codes.Unavailable)

@@ -125,12 +125,3 @@ func (f files) serving(t *testing.T, ca *authority) func(*Options) {
 	certFile, keyFile := f.write(t, "tls.crt", cert), f.write(t, "tls.key", key)
 	return func(o *Options) { o.TLSCertFile, o.TLSKeyFile = certFile, keyFile }
 }
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(controlplane.WaitTimeout); !ok(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}

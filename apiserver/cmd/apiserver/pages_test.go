@@ -14,6 +14,7 @@ import (
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
 	"github.com/raygate/raygate/apiserver/internal/dashboardproxy"
+	"github.com/raygate/raygate/internal/testing/await"
 )
 
 // testPages opens dashboards by tickets, as a browser does that has no other credentials.
@@ -130,7 +131,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 	if err := kube.RbacV1().RoleBindings("default").Delete(t.Context(), "reader-more", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the ticket of somebody without the right opens nothing", func() bool {
+	await.True(t, "the ticket of somebody without the right opens nothing", func() bool {
 		code, _ := send("GET", open+"api/jobs/", "", dashboardproxy.ProofHeader, proofs[open])
 		return code == 403
 	})
@@ -138,7 +139,7 @@ func testPages(t *testing.T, kube kubernetes.Interface, p *process, tokens map[s
 	if err := kube.CoreV1().ServiceAccounts("default").Delete(t.Context(), "submitter", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the ticket of somebody who is no more opens nothing", func() bool {
+	await.True(t, "the ticket of somebody who is no more opens nothing", func() bool {
 		code, _ := send("GET", guarded+"api/jobs/", "", dashboardproxy.ProofHeader, proofs[guarded])
 		return code == 401
 	})

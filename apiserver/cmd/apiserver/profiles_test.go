@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/await"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 )
 
@@ -55,7 +56,7 @@ func TestProfileSamples(t *testing.T) {
 		return object{"namespace": "default", "name": name, "cluster": object{"metadata": object{"name": name, "labels": object{"raygate.io/profile": "a100x4"}}}}
 	}
 	caller, stranger := restCaller{p.http, user}, newGRPCCaller(t, p.grpc, other)
-	eventually(t, "the profile is listed", func() bool {
+	await.True(t, "the profile is listed", func() bool {
 		got, err := caller.call(t.Context(), list, object{"namespace": "default"})
 		profiles, _ := got["profiles"].([]any)
 		return err == nil && len(profiles) == 1
@@ -96,7 +97,7 @@ func testProfilePolicy(t *testing.T, c client.Client) {
 		return c.Create(t.Context(), o)
 	}
 	unlabelled := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
-	eventually(t, "the policy counts", func() bool { return apierrors.IsInvalid(create(unlabelled)) })
+	await.True(t, "the policy counts", func() bool { return apierrors.IsInvalid(create(unlabelled)) })
 	for text, change := range map[string]func(*unstructured.Unstructured){
 		"":         func(*unstructured.Unstructured) {},
 		"required": unlabelled,

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -45,7 +46,7 @@ func testTunnel(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, 
 		}
 		return ws, resp.StatusCode
 	}
-	eventually(t, "the gateway to see the head", func() bool {
+	await.True(t, "the gateway to see the head", func() bool {
 		ws, code := dial("submitter", "dashboard")
 		if code != http.StatusSwitchingProtocols {
 			return false

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -57,7 +58,7 @@ func testV1Events(t *testing.T, cached bool) {
 	record("demo.service", "RayService", uids["RayService"])
 	record("demo.gone", "RayCluster", "of-a-namesake-that-is-gone")
 	cluster, service := &kuberay.Cluster{}, &kuberay.RayService{}
-	eventually(t, "the events are shown", func() bool {
+	await.True(t, "the events are shown", func() bool {
 		cluster.Reset()
 		service.Reset()
 		w.want(t, 200, "GET", w.path("clusters", "demo"), nil, cluster)
@@ -79,7 +80,7 @@ func testV1Events(t *testing.T, cached bool) {
 	if err := w.kube.CoreV1().RESTClient().Patch(types.MergePatchType).RequestURI(uri).Body(status).Do(t.Context()).Error(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the events of the active cluster are shown", func() bool {
+	await.True(t, "the events of the active cluster are shown", func() bool {
 		service.Reset()
 		w.want(t, 200, "GET", w.path("services", "demo"), nil, service)
 		return len(service.GetRayServiceStatus().GetRayServiceEvents()) == 2

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/proto/gen/go/kuberay"
 )
 
@@ -214,7 +215,7 @@ func testV1Update(t *testing.T, w *v1World) {
 		t.Fatal(err)
 	}
 	service := &kuberay.RayService{}
-	eventually(t, "V1 sees the change", func() bool {
+	await.True(t, "V1 sees the change", func() bool {
 		service.Reset()
 		return w.call(t, "GET", w.path("services", "good"), nil, service) == 200 && service.GetClusterSpec().GetWorkerGroupSpec()[0].GetMinReplicas() == 0
 	})

@@ -2,24 +2,12 @@ package acceptance
 
 import (
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/raygate/raygate/operator/internal/webhook"
 )
-
-func await(t *testing.T, what string, check func() error) {
-	t.Helper()
-	var err error
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("waiting for %s: %v", what, err)
-}
 
 // TestConversionDown: with the webhook down, clients of v1 do not notice.
 func TestConversionDown(t *testing.T) {

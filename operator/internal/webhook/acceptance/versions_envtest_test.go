@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/suite"
 )
 
@@ -30,7 +31,7 @@ func withVersions(t *testing.T, c *client, edit func(name string, version map[st
 // changeVersions does the same to the installed CRD, which others write to as well.
 func changeVersions(t *testing.T, c *client, edit func(name string, version map[string]any)) {
 	t.Helper()
-	await(t, "the change of the CRD", func() error {
+	await.NoError(t, "the change of the CRD", func() error {
 		_, err := c.dyn.Resource(crds).Update(context.Background(), withVersions(t, c, edit), metav1.UpdateOptions{})
 		return err
 	})
@@ -69,7 +70,7 @@ func TestMigration(t *testing.T) {
 	changeVersions(t, c, storeAs(old))
 	t.Cleanup(func() { changeVersions(t, c, storeAs(hub)) })
 	n := 0
-	await(t, "objects to be stored as v1alpha1", func() error {
+	await.NoError(t, "objects to be stored as v1alpha1", func() error {
 		n++
 		name := fmt.Sprint("c-", n)
 		create(t, c, "rayclusters", ns, cluster(name))
@@ -92,7 +93,7 @@ func TestMigration(t *testing.T) {
 		t.Errorf("dropping a version that is stored: %v, want a refusal", err)
 	}
 
-	await(t, "all objects to be stored as v1", func() error {
+	await.NoError(t, "all objects to be stored as v1", func() error {
 		more := ""
 		for {
 			page, err := c.clusters(hub, "").List(t.Context(), metav1.ListOptions{Limit: 2, Continue: more})
