@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/test/controlplane"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -503,13 +503,8 @@ spec:
 	t.Cleanup(func() { _ = crds.Delete(context.Background(), crd.GetName(), metav1.DeleteOptions{}) })
 	queue := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta1", "kind": "LocalQueue", "metadata": map[string]any{"name": name}}}
 	queues := g.dynamic.Resource(schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta1", Resource: "localqueues"}).Namespace(ns)
-	for limit := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(100 * time.Millisecond) { // until the API server serves it
+	await.NoError(t, "the API server to serve queues", func() error {
 		_, err := queues.Create(t.Context(), queue, metav1.CreateOptions{})
-		if err == nil {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatal(err)
-		}
-	}
+		return err
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/raygate/raygate/cmd/raygate/internal/cli"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	"github.com/raygate/raygate/test/controlplane"
 )
@@ -107,11 +107,7 @@ func (g *gateway) setStatus(t *testing.T, plural, namespace, name string, status
 		t.Fatalf("setting the status of %s: %v", name, err)
 	}
 	get := []string{"get", strings.TrimSuffix(plural, "s") + "/" + name, "-n", namespace, "-o", "json"}
-	for end := time.Now().Add(controlplane.WaitTimeout); !strings.Contains(raygate(get...).out, `"`+written+`"`); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the gateway does not show the status of %s", name)
-		}
-	}
+	await.True(t, "the gateway to show the status of "+name, func() bool { return strings.Contains(raygate(get...).out, `"`+written+`"`) })
 }
 
 // result is what a command said.
@@ -191,9 +187,10 @@ func (s *syncBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return 
 
 func (s *syncBuffer) eventually(t *testing.T, what string, times int) {
 	t.Helper()
-	for deadline := time.Now().Add(controlplane.WaitTimeout); strings.Count(s.String(), what) < times; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%q is not there %d times:\n%s", what, times, s)
+	await.NoError(t, fmt.Sprintf("%q %d times", what, times), func() error {
+		if text := s.String(); strings.Count(text, what) < times {
+			return fmt.Errorf("the output is\n%s", text)
 		}
-	}
+		return nil
+	})
 }

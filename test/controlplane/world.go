@@ -25,7 +25,7 @@ import (
 	"github.com/raygate/raygate/internal/testing/await"
 )
 
-// WaitTimeout is the timeout of a test's waits, long enough for slow machines.
+// WaitTimeout bounds a request of a test, or the end of a program. It is generous, for slow machines.
 const WaitTimeout = 3 * time.Minute
 
 // World is a namespace of a control plane with an admin's client. Its methods end the test after an unexpected answer of the API server.

@@ -1,8 +1,6 @@
 package verdicts
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/pkg/validation"
 	"github.com/raygate/raygate/pkg/validation/examples"
 	"github.com/raygate/raygate/test/controlplane"
@@ -145,8 +144,8 @@ func (s *loadServer) load(b *testing.B, crds []*unstructured.Unstructured) {
 	}
 	for plural, object := range s.objects {
 		resource := s.dynamic.Resource(schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: plural}).Namespace(namespace)
-		waitFor(b, plural+" to be accepted", func(ctx context.Context) bool {
-			_, err := resource.Create(ctx, object.DeepCopy(), dryCreate)
+		await.True(b, plural+" to be accepted", func() bool {
+			_, err := resource.Create(b.Context(), object.DeepCopy(), dryCreate)
 			if err != nil && !apierrors.IsNotFound(err) {
 				b.Fatalf("%s: %v", plural, err)
 			}
@@ -162,8 +161,8 @@ func (s *loadServer) unload(b *testing.B, crds []*unstructured.Unstructured) {
 			b.Fatal(err)
 		}
 	}
-	waitFor(b, "the CRDs to go", func(ctx context.Context) bool {
-		list, err := s.crds().List(ctx, metav1.ListOptions{})
+	await.True(b, "the CRDs to go", func() bool {
+		list, err := s.crds().List(b.Context(), metav1.ListOptions{})
 		return err == nil && len(list.Items) == 0
 	})
 }
@@ -253,19 +252,5 @@ func BenchmarkRayClusterWrites(b *testing.B) {
 			b.Run(crds.name, writes)
 			s.unload(b, crds.crds)
 		}
-	}
-}
-
-// waitFor waits for what the API server does in the background, such as taking up a CRD.
-func waitFor(b *testing.B, what string, done func(context.Context) bool) {
-	b.Helper()
-	err := eventually(b.Context(), what, func(ctx context.Context) error {
-		if done(ctx) {
-			return nil
-		}
-		return errors.New("not yet")
-	})
-	if err != nil {
-		b.Fatal(err)
 	}
 }

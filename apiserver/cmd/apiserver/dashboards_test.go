@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -102,15 +101,10 @@ func head(t *testing.T, env *controlplane.Env, kube kubernetes.Interface, name, 
 		}
 		cluster["spec"].(object)["authOptions"] = object{"mode": "token"}
 	}
-	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(100 * time.Millisecond) { // for the ServiceAccount
+	await.NoError(t, "a Pod", func() error { // the default service account is on its way
 		_, err := kube.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err
+	})
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name + "-head-svc"}, Spec: corev1.ServiceSpec{
 		ClusterIP: corev1.ClusterIPNone, Selector: pod.Labels, PublishNotReadyAddresses: true,
 		Ports: []corev1.ServicePort{{Name: "dashboard", Port: 8265, TargetPort: intstr.FromString("dashboard")}},

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/programs"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
 	"github.com/raygate/raygate/test/controlplane"
@@ -33,17 +34,14 @@ type process struct {
 func startProcess(t *testing.T, config *rest.Config, mode authn.Mode, edits ...func(*Options)) *process {
 	t.Helper()
 	p := launch(t, config, mode, edits...)
-	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(20 * time.Millisecond) {
-		if code, _ := p.ready(t); code == http.StatusOK {
-			return p
-		}
-		if len(p.ended) > 0 {
+	await.True(t, "the gateway to be ready", func() bool {
+		code, _ := p.ready(t)
+		if code != http.StatusOK && len(p.ended) > 0 {
 			t.Fatalf("the gateway ended: %v", p.stop())
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the gateway did not become ready")
-		}
-	}
+		return code == http.StatusOK
+	})
+	return p
 }
 
 // ready returns the answer of /readyz?verbose, 0 when there is none.

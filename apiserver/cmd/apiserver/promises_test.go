@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -107,15 +108,10 @@ func testUnknownFields(t *testing.T, env *controlplane.Env, callers map[string]c
 					at(body, group...).(object)["newer"] = value
 				}
 				var created *unstructured.Unstructured
-				for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(50 * time.Millisecond) { // until the schema is in use
+				await.NoError(t, "the schema to be in use", func() error {
 					created, err = k.Create(t.Context(), asUnstructured(body), metav1.CreateOptions{FieldValidation: "Strict"})
-					if err == nil || time.Now().After(deadline) {
-						break
-					}
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
+					return err
+				})
 				survives := func(what string) {
 					t.Helper()
 					now, err := k.Get(t.Context(), name, metav1.GetOptions{})
@@ -139,12 +135,13 @@ func testUnknownFields(t *testing.T, env *controlplane.Env, callers map[string]c
 					return req
 				}
 				var got object
-				for deadline := time.Now().Add(controlplane.WaitTimeout); at(got, "metadata", "uid") != string(created.GetUID()) && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+				await.True(t, "the gateway to see the object", func() bool {
 					got, _ = c.call(t.Context(), s.method(t, "Get", ""), one(nil))
 					if inner, ok := got[lowerFirst(s.body)].(object); ok {
 						got = inner
 					}
-				}
+					return at(got, "metadata", "uid") == string(created.GetUID())
+				})
 				if transport == "rest" {
 					if diff := cmp.Diff(value, at(got, "spec", "newer")); diff != "" {
 						t.Errorf("get (-want +got):\n%s", diff)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -17,9 +16,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/internal/testing/raytest"
 	raygatev2 "github.com/raygate/raygate/proto/gen/go/raygate/v2"
-	"github.com/raygate/raygate/test/controlplane"
 	"github.com/raygate/raygate/test/raysim"
 )
 
@@ -31,32 +30,30 @@ func (w *world) submit(t *testing.T, s *raygatev2.Submission) (*raygatev2.Submis
 
 func (w *world) await(t *testing.T, id, status string) *raygatev2.Submission {
 	t.Helper()
-	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(10 * time.Millisecond) {
+	var got *raygatev2.Submission
+	await.NoError(t, "the job to be "+status, func() error {
 		resp, err := w.submissions.GetSubmission(t.Context(), &raygatev2.GetSubmissionRequest{Namespace: "default", Cluster: "demo", SubmissionId: id})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp.GetSubmission().GetStatus() == status {
-			return resp.GetSubmission()
+		if got = resp.GetSubmission(); got.GetStatus() != status {
+			return fmt.Errorf("the job is %v", got)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the job is %v", resp.GetSubmission())
-		}
-	}
+		return nil
+	})
+	return got
 }
 
 // awaitLog waits until the log of a job is this.
 func (w *world) awaitLog(t *testing.T, id, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(controlplane.WaitTimeout); ; time.Sleep(10 * time.Millisecond) {
+	await.NoError(t, "the log", func() error {
 		code, _, body, err := w.send(t, "GET", "clusters/demo/submissions/"+id+"/logs", "")
-		if err == nil && code == 200 && body == want {
-			return
+		if err == nil && (code != 200 || body != want) {
+			err = fmt.Errorf("it is answered %d %q", code, body)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the log is answered %d %q, %v", code, body, err)
-		}
-	}
+		return err
+	})
 }
 
 func TestSubmissionLife(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -259,11 +260,7 @@ func TestOnAPIServer(t *testing.T) {
 		done := make(chan struct{})
 		go func() { none.Run(ctx); close(done) }()
 		defer func() { cancel(); <-done }()
-		for deadline := time.Now().Add(controlplane.WaitTimeout); !errors.Is(none.Ready(), ErrNotServed); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("Ready says %v, want ErrNotServed", none.Ready())
-			}
-		}
+		await.True(t, "ErrNotServed of Ready", func() bool { return errors.Is(none.Ready(), ErrNotServed) })
 		if _, err := none.List(t.Context(), ListOptions{}); !errors.Is(err, ErrNotServed) {
 			t.Errorf("list: %v, want ErrNotServed", err)
 		}
@@ -273,11 +270,7 @@ func TestOnAPIServer(t *testing.T) {
 		created, err := s.Create(t.Context(), fresh("away"), CreateOptions{})
 		must(t, err)
 		must(t, env.KillAPIServer())
-		for deadline := time.Now().Add(controlplane.WaitTimeout); s.Age() == 0; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the cache never noticed")
-			}
-		}
+		await.True(t, "the cache to notice", func() bool { return s.Age() != 0 })
 		if _, err := s.Get(t.Context(), created.key, ReadOptions{}); err != nil {
 			t.Errorf("get: %v", err)
 		}
@@ -285,11 +278,7 @@ func TestOnAPIServer(t *testing.T) {
 			t.Errorf("list: %v", err)
 		}
 		must(t, env.RestartAPIServer())
-		for deadline := time.Now().Add(controlplane.WaitTimeout); s.Age() != 0; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the cache did not come back")
-			}
-		}
+		await.True(t, "the cache to come back", func() bool { return s.Age() == 0 })
 	})
 
 	t.Run("the API server restarts", func(t *testing.T) {
