@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -51,7 +51,7 @@ func TestManyGroupsAndLabels(t *testing.T) {
 	_, err := clusters.Patch(t.Context(), "many-groups", "application/json-patch+json", []byte(bad), metav1.PatchOptions{})
 	wantRefusal(t, "a wrong one of many groups", err, "RC-040")
 	// A repeated request may find that the first one has deleted the cluster, as in createLarge.
-	if err := clusters.Delete(t.Context(), "many-groups", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := clusters.Delete(t.Context(), "many-groups", metav1.DeleteOptions{}); client.IgnoreNotFound(err) != nil {
 		t.Error(err)
 	}
 }
@@ -60,10 +60,7 @@ func TestManyGroupsAndLabels(t *testing.T) {
 func createLarge(t *testing.T, u *unstructured.Unstructured) error {
 	t.Helper()
 	_, err := resourceOf("rayclusters").Create(t.Context(), u, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
+	return client.IgnoreAlreadyExists(err)
 }
 
 // ray is a RayCluster with the given spec around a valid head.
