@@ -114,7 +114,7 @@ func newCluster(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	c := &cluster{t: t, env: env, client: kube, namespace: "research", crds: write(t, kubeRayCRDs(t)), work: t.TempDir()}
-	c.bash("the CRDs of KubeRay", fmt.Sprintf("until kubectl create -f %[1]s || kubectl get -f %[1]s; do sleep 1; done", c.crds))
+	c.bash("the CRDs of KubeRay", fmt.Sprintf("kubectl create -f %[1]s || kubectl get -f %[1]s", c.crds))
 	c.established()
 	c.kubectl("apply", "-f", "test/move/testdata/kuberay.yaml")
 	c.kubectl("rollout", "status", "deployment", "kuberay-operator", "-n", "kuberay", "--timeout=120s")
