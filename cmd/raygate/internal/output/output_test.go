@@ -136,6 +136,8 @@ func TestProblems(t *testing.T) {
 		failure(t, codes.Internal, "internal error; quote request id r-1 when you report it", "INTERNAL"),
 		failure(t, codes.ResourceExhausted, "exceeded quota", "QUOTA_EXCEEDED"),
 		status.Error(codes.Unavailable, "connection refused"),
+		status.Error(codes.DeadlineExceeded, "context deadline exceeded"),
+		failure(t, codes.DeadlineExceeded, "a is not ready after 1s", "WAIT_TIMEOUT"),
 		os.ErrNotExist,
 	} {
 		Problem(&b, "raycluster/a", err, "")

@@ -21,12 +21,13 @@ var remedies = map[string]string{
 	"KIND_NOT_INSTALLED":             "install the CustomResourceDefinitions of raygate",
 	"NAMESPACE_NOT_FOUND":            "create the namespace, or name another with -n",
 	"WRONG_STATE":                    "",
+	"WAIT_TIMEOUT":                   "", // the command explains the object's state
 	codeName(codes.NotFound):         "look at what there is with `raygate get`, in other namespaces with -A",
 	codeName(codes.Unauthenticated):  "give a token that Kubernetes accepts: --token, --token-file or --kubeconfig",
 	codeName(codes.PermissionDenied): "ask for a Role that allows it; the gateway acts with your rights",
 	codeName(codes.Unavailable):      "check --server, and that the gateway runs (`make up` for a local one)",
 	codeName(codes.Unimplemented):    "the gateway is older than this program, or does not offer this",
-	codeName(codes.DeadlineExceeded): "",
+	codeName(codes.DeadlineExceeded): "give it more time by --request-timeout; if nothing ever answers, check --server",
 }
 
 func codeName(c codes.Code) string { return "code " + c.String() }
