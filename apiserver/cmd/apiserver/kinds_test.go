@@ -176,7 +176,7 @@ func testMethods(t *testing.T, env *controlplane.Env, s served, c caller, name s
 		time.Sleep(100 * time.Millisecond)
 		_ = s.kubernetes(t, env).Delete(context.Background(), name, metav1.DeleteOptions{})
 	}()
-	s.must(t, c, s.method(t, "Wait", ""), one(object{"for": "deleted", "timeout": "20s"}))
+	s.must(t, c, s.method(t, "Wait", ""), one(object{"for": "deleted", "timeout": "300s"}))
 	refused("get after delete", "Get", "", one(nil), codes.NotFound)
 	s.must(t, c, s.method(t, "Wait", ""), one(object{"for": "deleted"}))
 	s.must(t, c, s.method(t, "Delete", ""), object{"namespace": "default", "name": name + "-new"})
@@ -226,7 +226,7 @@ func waitForStatus(t *testing.T, env *controlplane.Env, s served, c caller, name
 				t.Errorf("setting the status: %v", err)
 			}
 		}()
-		_, err := c.call(t.Context(), s.method(t, "Wait", ""), object{"namespace": "default", "name": name, "for": step.what, "timeout": "20s"})
+		_, err := c.call(t.Context(), s.method(t, "Wait", ""), object{"namespace": "default", "name": name, "for": step.what, "timeout": "300s"})
 		wantCode(t, "wait for "+step.what, err, step.want)
 	}
 	if s.Checks.Kind == "RayService" { // the operator does not look at changes of a service that is suspended
@@ -241,7 +241,7 @@ func waitForStatus(t *testing.T, env *controlplane.Env, s served, c caller, name
 			if _, err := k.UpdateStatus(t.Context(), now, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			s.must(t, c, s.method(t, "Wait", ""), object{"namespace": "default", "name": name, "for": "suspended", "timeout": "20s"})
+			s.must(t, c, s.method(t, "Wait", ""), object{"namespace": "default", "name": name, "for": "suspended", "timeout": "300s"})
 			s.must(t, c, s.method(t, "Resume", ""), object{"namespace": "default", "name": name})
 			_, err = c.call(t.Context(), s.method(t, "Wait", ""), object{"namespace": "default", "name": name, "for": "suspended", "timeout": "0.2s"})
 			wantCode(t, "wait for suspended after it was resumed", err, codes.DeadlineExceeded)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raygate/raygate/internal/testing/await"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -78,7 +79,7 @@ func TestProcessRefusesWrongSettings(t *testing.T) {
 			cmd := operator(t, tc.env, tc.args...)
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
-			limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+			limit := time.AfterFunc(await.Limit, func() { _ = cmd.Process.Kill() })
 			defer limit.Stop()
 			err := cmd.Run()
 			var exit *exec.ExitError
@@ -112,11 +113,11 @@ func TestProcessLogsToBoth(t *testing.T) {
 		text, _ := os.ReadFile(path)
 		return string(text)
 	}
-	for end := time.Now().Add(time.Minute); !strings.Contains(logged(), `"msg":"Starting"`) && time.Now().Before(end); {
+	for end := time.Now().Add(await.Limit); !strings.Contains(logged(), `"msg":"Starting"`) && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
-	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(await.Limit, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	_ = cmd.Wait() // there is no API server, so it may end with an error
 	if text := logged(); !strings.Contains(text, `"msg":"Starting"`) || !strings.Contains(text, `"RayMultiHostIndexing":true`) || !strings.Contains(text, `wiring.go:`) {

@@ -1,7 +1,6 @@
 package issuers
 
 import (
-	"context"
 	"encoding/base64"
 	"net/http"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/raygate/raygate/apiserver/internal/authn"
@@ -48,10 +46,7 @@ func start(t *testing.T, p *oidcprovider.Provider, others ...*oidcprovider.Provi
 func (all Issuers) await(t *testing.T) {
 	t.Helper()
 	for _, one := range all {
-		err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return one.HealthCheck() == nil, nil })
-		if err != nil {
-			t.Fatal(one.HealthCheck())
-		}
+		await.NoError(t, "the keys of an issuer", one.HealthCheck)
 	}
 }
 
