@@ -38,6 +38,7 @@ func TestRayOnSimulatedNodes(t *testing.T) {
 		"port-forward":                      testPortForward,
 		"token":                             testToken,
 		"missing Secret":                    testMissingSecret,
+		"statuses that others write":        testStatuses,
 		"deletion ends processes":           testDeletion,
 		"dashboard that hangs first":        testHang,
 	} {
@@ -331,6 +332,34 @@ func testMissingSecret(t *testing.T, c *cluster) {
 	c.phase(t, "waits", corev1.PodSucceeded)
 	if out, _ := c.kubectl(t, "", "logs", "waits"); out != "magic\n" {
 		t.Errorf("log %q", out)
+	}
+}
+
+// testStatuses ends Pods while the node starts them, as tests do. The node does not write Running over that.
+func testStatuses(t *testing.T, c *cluster) {
+	pods := c.client.CoreV1().Pods("default")
+	pod := func(i int) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "ended-" + strconv.Itoa(i)},
+			Spec:       corev1.PodSpec{NodeName: "raygate-node-0", Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+		}
+	}
+	const n = 30
+	for i := range n {
+		c.create(t, pod(i))
+		within(t, "the Pod ends", func() bool {
+			p := c.pod(t, pod(i).Name)
+			p.Status.Phase = corev1.PodFailed
+			_, err := pods.UpdateStatus(t.Context(), p, metav1.UpdateOptions{})
+			return err == nil
+		})
+	}
+	c.create(t, pod(n))
+	c.phase(t, pod(n).Name, corev1.PodRunning)
+	for i := range n {
+		if p := c.pod(t, pod(i).Name); p.Status.Phase != corev1.PodFailed {
+			t.Errorf("Pod %s is %s again", p.Name, p.Status.Phase)
+		}
 	}
 }
 
