@@ -286,11 +286,11 @@ func (s *Simulator) end(ctx context.Context, pod *corev1.Pod) error {
 	return err
 }
 
-// patch writes a status, unless the Pod changed since it was read: a test that ends a Pod would see it run again. The UID keeps the
-// patch from changing a newer Pod of the same name. Conditions that the patch does not name stay.
+// patch writes a status. The resourceVersion keeps the patch from changing a Pod that somebody else ended meanwhile, or a newer Pod
+// of the same name. Conditions that the patch does not name stay.
 func (s *Simulator) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
 	body, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},
+		"metadata": map[string]any{"resourceVersion": pod.ResourceVersion},
 		"status":   status,
 	})
 	if err != nil {
