@@ -83,10 +83,10 @@ func (c *logsCommand) run(ctx context.Context, s *session, args []string) error 
 	switch {
 	case len(args) == 0:
 		about = c.file + " of raycluster/" + c.cluster
-		err = s.copyLog(s.client.NodeLogs(ctx, s.namespace, c.cluster, o))
+		_, err = s.copyLog(s.client.NodeLogs(ctx, s.namespace, c.cluster, o))
 	case c.cluster != "":
 		o.Source, about = "", args[0]
-		err = s.copyLog(s.client.Submissions(s.namespace, c.cluster).Logs(ctx, about, o))
+		_, err = s.copyLog(s.client.Submissions(s.namespace, c.cluster).Logs(ctx, about, o))
 	default:
 		t, badName := jobTarget(s, args[0])
 		if badName != nil {
@@ -142,24 +142,28 @@ func jobTarget(s *session, arg string) (target, error) {
 	return target{Ref: ref, namespace: s.namespace}, err
 }
 
-// copyLog prints a log.
-func (s *session) copyLog(log iter.Seq2[[]byte, error]) error {
+// copyLog prints a log and returns the number of bytes of it, like io.Copy.
+func (s *session) copyLog(log iter.Seq2[[]byte, error]) (int, error) {
+	printed := 0
 	for part, err := range log {
 		if err != nil {
-			return err
+			return printed, err
 		}
 		s.progress.Clear()
-		if _, err := s.out.Write(part); err != nil {
-			return fmt.Errorf("writing the log: %w", err)
+		n, err := s.out.Write(part)
+		printed += n
+		if err != nil {
+			return printed, fmt.Errorf("writing the log: %w", err)
 		}
 	}
-	return nil
+	return printed, nil
 }
 
-// Reasons of errors of logs: the first two mean that there is no log yet.
+// Reasons of errors of logs. The first two mean that there is no log yet; the third that a head is busy, as at the start of a job, or lost.
 const (
 	reasonNotStarted  = "JOB_NOT_STARTED"
 	reasonNotReady    = "LOG_NOT_READY"
+	reasonDashboard   = "DASHBOARD_UNAVAILABLE"
 	reasonClusterGone = "CLUSTER_GONE"
 	reasonForbidden   = "FORBIDDEN"
 )
@@ -203,24 +207,39 @@ func (s *session) exists(ctx context.Context, t target) error {
 
 // jobLog prints the log of a RayJob's present attempt. When it is followed, its beginning is waited for.
 func (s *session) jobLog(ctx context.Context, t target, o raygate.LogOptions) error {
-	ended := false
-	for {
-		err := s.copyLog(s.client.JobLogs(ctx, t.namespace, t.Name, o))
-		reason := raygate.ProblemOf(err).Reason
-		if err == nil || !o.Follow || ended || reason != reasonNotStarted && reason != reasonNotReady {
+	for ended := false; ; {
+		printed, err := s.copyLog(s.client.JobLogs(ctx, t.namespace, t.Name, o))
+		if err == nil || !o.Follow || ended || !mayBegin(raygate.ProblemOf(err).Reason, printed) {
 			return err
 		}
-		if reason == reasonNotReady {
-			s.progress.Show(t.String() + ": waiting for the log")
-		} else if err := newWaiter(s, waitLimit{}).quietly(ctx, t, "ready"); raygate.ProblemOf(err).Reason == reasonNever {
-			ended = true // there may be a log all the same
-		} else if err != nil {
+		if ended, err = s.awaitLog(ctx, t, err); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(time.Second / 2):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	}
+}
+
+// mayBegin reports whether a log whose reading failed after so many bytes may begin later.
+func mayBegin(reason string, printed int) bool {
+	return reason == reasonNotStarted || reason == reasonNotReady || reason == reasonDashboard && printed == 0
+}
+
+// awaitLog waits before another request for a log that has not begun, and reports whether the job has ended; there may be a log all the same.
+func (s *session) awaitLog(ctx context.Context, t target, why error) (ended bool, err error) {
+	reason := raygate.ProblemOf(why).Reason
+	if reason == reasonDashboard {
+		s.progress.Note("The log has not begun: " + firstLine(reasonOf(why)))
+	}
+	if reason == reasonNotReady {
+		s.progress.Show(t.String() + ": waiting for the log")
+	} else if err := newWaiter(s, waitLimit{}).quietly(ctx, t, "ready"); raygate.ProblemOf(err).Reason == reasonNever {
+		ended = true
+	} else if err != nil {
+		return false, err
+	}
+	select {
+	case <-time.After(time.Second / 2):
+		return ended, nil
+	case <-ctx.Done():
+		return ended, ctx.Err()
 	}
 }

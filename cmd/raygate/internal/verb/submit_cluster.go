@@ -48,7 +48,7 @@ const pollInterval = time.Second
 
 func (j *submission) follow(ctx context.Context) (int, error) {
 	j.progress.Show(j.name() + ": waiting for output")
-	if err := j.copyLog(j.jobs.Logs(ctx, j.id, raygate.LogOptions{Follow: true})); err != nil {
+	if _, err := j.copyLog(j.jobs.Logs(ctx, j.id, raygate.LogOptions{Follow: true})); err != nil {
 		if ctx.Err() != nil {
 			return 0, err
 		}
