@@ -67,7 +67,8 @@ func (r *Runtime) Endpoint(ctx context.Context, p *corev1.Pod, port uint16) (pod
 	return h.listener.Serve, nil
 }
 
-// headOf returns the head of a Pod and creates it on first use.
+// headOf returns the head of a Pod and creates it on first use. A client that gives up while the API server is slow does not stop
+// that; the next one finds the head.
 func (r *Runtime) headOf(ctx context.Context, p *corev1.Pod) (*head, error) {
 	r.mu.Lock()
 	e := r.entry(p, p.Status.PodIP)
@@ -82,7 +83,7 @@ func (r *Runtime) headOf(ctx context.Context, p *corev1.Pod) (*head, error) {
 	if e.head != nil {
 		return e.head, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	h, err := r.newHead(ctx, e)
 	if err != nil {
