@@ -26,17 +26,21 @@ import (
 	"github.com/raygate/raygate/test/controlplane"
 )
 
-// deploy sends a configuration to Ray Serve, as KubeRay did.
+// deploy sends a configuration to Ray Serve, as KubeRay did. The endpoints of the head Service may come after its Pod.
 func (p *production) deploy(cluster, config string) {
 	p.t.Helper()
-	resp, err := p.http(p.t.Context(), http.MethodPut, cluster+"-head-svc:8265/proxy/api/serve/applications/", config)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
-		p.t.Fatalf("Serve of %s: HTTP %d %s", cluster, resp.StatusCode, body)
-	}
+	p.eventually("Serve of "+cluster, func() error {
+		resp, err := p.http(p.t.Context(), http.MethodPut, cluster+"-head-svc:8265/proxy/api/serve/applications/", config)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("HTTP %d: %s", resp.StatusCode, body)
+		}
+		return err
+	})
 }
 
 // http reaches a Service through the API server, as the administrator.
