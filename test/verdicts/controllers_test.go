@@ -47,6 +47,9 @@ func readConditions(ctx context.Context) error {
 			if c.condition, looked = conditionOf(u); !looked {
 				return fmt.Errorf("the operator has not looked at %s", c)
 			}
+			if c.beforeDiscovery() {
+				return fmt.Errorf("the operator does not know yet that there is no cert-manager for %s", c)
+			}
 		}
 		return nil
 	})
@@ -54,6 +57,13 @@ func readConditions(ctx context.Context) error {
 		return err
 	}
 	return readCronEvents(ctx)
+}
+
+// beforeDiscovery reports whether the condition is what an operator says until it has found that cert-manager is missing.
+func (c *testCase) beforeDiscovery() bool {
+	rc, ok := c.object.(*rayv1.RayCluster)
+	return ok && rc.Spec.TLSOptions != nil && c.condition == validation.Summary(c.verdict(c.operatorOptions()).Errors) &&
+		c.condition != validation.Summary(c.verdict(c.controllerOptions()).Errors)
 }
 
 // conditionOf is what a controller says against a RayCluster, a RayJob or a RayService, and whether it has looked at it.
