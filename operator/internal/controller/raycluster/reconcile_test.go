@@ -20,6 +20,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/testclient"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/overlay"
@@ -49,7 +50,7 @@ func newBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, obje
 
 func newEmptyBench(t *testing.T, rc *rayv1.RayCluster, faults interceptor.Funcs, objects ...client.Object) *bench {
 	t.Helper()
-	builder := raytest.FakeClient(controlplane.Scheme(t))
+	builder := testclient.Fake(controlplane.Scheme(t))
 	for _, kind := range indexed(true) {
 		builder = builder.WithIndex(kind, ownerref.IndexController, ownerref.ControllerUID)
 	}

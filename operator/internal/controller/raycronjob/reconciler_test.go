@@ -15,6 +15,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/testclient"
 	"github.com/raygate/raygate/test/controlplane"
 )
 
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, schedule string, opts ...func(*rayv1.RayCronJob)) *w
 		opt(cj)
 	}
 	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(midnight)}
-	w.client = raytest.FakeClient(controlplane.Scheme(t)).WithStatusSubresource(&rayv1.RayCronJob{}).WithObjects(cj).Build()
+	w.client = testclient.Fake(controlplane.Scheme(t)).WithStatusSubresource(&rayv1.RayCronJob{}).WithObjects(cj).Build()
 	w.restart()
 	return w
 }

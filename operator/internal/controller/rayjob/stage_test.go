@@ -22,6 +22,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/testclient"
 	"github.com/raygate/raygate/operator/internal/build/pod"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/dashboards"
@@ -70,7 +71,7 @@ func stageStore(t *testing.T, objects ...client.Object) client.WithWatch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return raytest.FakeClient(scheme).WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(objects...).Build()
+	return testclient.Fake(scheme).WithStatusSubresource(&rayv1.RayJob{}, &rayv1.RayCluster{}, &batchv1.Job{}, &corev1.Pod{}).WithObjects(objects...).Build()
 }
 
 func newStage(t *testing.T, objects ...client.Object) *stage {
@@ -92,7 +93,7 @@ func (s *stage) note(what string) {
 // restart replaces the operator by one that knows nothing.
 func (s *stage) restart() {
 	s.asking.Stop()
-	c := raytest.Around(s.store, func(verb string, o client.Object, write func() error) error {
+	c := testclient.Around(s.store, func(verb string, o client.Object, write func() error) error {
 		s.note(fmt.Sprintf("%s %T %s", verb, o, o.GetName()))
 		if verb != "create" {
 			return write()

@@ -19,6 +19,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/testclient"
 	"github.com/raygate/raygate/operator/internal/build/service"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/jobplan"
@@ -126,7 +127,7 @@ func (w *world) oneEvent(name string, reasons ...string) {
 
 // counted notes writes.
 func (w *world) counted(c client.Client) client.Client {
-	return raytest.Around(w.Looking(c), func(verb string, o client.Object, write func() error) error {
+	return testclient.Around(w.Looking(c), func(verb string, o client.Object, write func() error) error {
 		w.note(verb, o)
 		if verb == "patch" && w.refuses(o) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "tests"}, o.GetName(), errors.New("the test says no"))

@@ -27,6 +27,7 @@ import (
 
 	rayv1 "github.com/raygate/raygate/api/ray/v1"
 	"github.com/raygate/raygate/internal/testing/raytest"
+	"github.com/raygate/raygate/internal/testing/testclient"
 	"github.com/raygate/raygate/operator/internal/build/rayservice"
 	"github.com/raygate/raygate/operator/internal/dashboards"
 	"github.com/raygate/raygate/operator/internal/optionalapi"
@@ -85,7 +86,7 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.store = raytest.FakeClient(scheme).
+	st.store = testclient.Fake(scheme).
 		WithStatusSubresource(&rayv1.RayService{}, &rayv1.RayCluster{}, &corev1.Pod{}, &gatewayv1.Gateway{}, &gatewayv1.HTTPRoute{}, &gatewayv1.GRPCRoute{}).
 		WithIndex(&rayv1.RayCluster{}, ownerref.IndexController, ownerref.ControllerUID).
 		WithIndex(&corev1.Service{}, ownerref.IndexController, ownerref.ControllerUID).
@@ -107,7 +108,7 @@ func (s *stage) note(what string) {
 // restart replaces the operator by one that knows nothing.
 func (s *stage) restart() {
 	s.asking.Stop()
-	c := raytest.Around(s.store, func(verb string, o client.Object, write func() error) error {
+	c := testclient.Around(s.store, func(verb string, o client.Object, write func() error) error {
 		s.note(fmt.Sprintf("%s %T %s", verb, o, o.GetName()))
 		if verb != "create" {
 			return write()

@@ -1,4 +1,4 @@
-package raytest
+package testclient
 
 import (
 	"context"
