@@ -152,7 +152,7 @@ func TestJob(t *testing.T) {
 // The form of a job offers the queues of the namespace.
 func TestQueuesAreOffered(t *testing.T) {
 	t.Parallel()
-	u := comesTo(t, stage.admin, "/ui/")
+	u := comesTo(t, stage.admin, "/ui/clusters")
 	_, err := u.page.Intercept(browser.Answer{Status: 200, JSON: `{"queues": [{"name": "team-a"}, {"name": "team-b"}]}`}, "*/namespaces/default/queues")
 	u.must(err)
 	u.goTo("/ui/submit?namespace=default")
