@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -34,7 +35,7 @@ type dataPlane struct {
 	shares  []string         // of the newer cluster, in their order
 }
 
-// installGatewayAPI serves the kinds of the Gateway API by its own definitions.
+// installGatewayAPI serves the kinds of the Gateway API by its own definitions. The client reads from a cache, which lives as long as the test.
 func installGatewayAPI(t *testing.T) client.Client {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
@@ -60,7 +61,14 @@ func installGatewayAPI(t *testing.T) client.Client {
 	if err := gatewayv1.Install(scheme); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(product.env.Config, client.Options{Scheme: scheme})
+	reader, err := cache.New(product.env.Config, cache.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	ended.Go(func() { _ = reader.Start(t.Context()) })
+	t.Cleanup(ended.Wait)
+	c, err := client.New(product.env.Config, client.Options{Scheme: scheme, Cache: &client.CacheOptions{Reader: reader}})
 	if err != nil {
 		t.Fatal(err)
 	}
