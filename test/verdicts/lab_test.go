@@ -233,11 +233,11 @@ func forEach(n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// eventually asks until check returns nil.
+// eventually asks until check returns nil, ever less often.
 func eventually(ctx context.Context, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, await.Limit)
 	defer cancel()
-	for {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 400*time.Millisecond) {
 		err := check(ctx)
 		if err == nil {
 			return nil
@@ -248,7 +248,7 @@ func eventually(ctx context.Context, what string, check func(context.Context) er
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w; last: %w", what, ctx.Err(), err)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 }
