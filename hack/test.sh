@@ -39,7 +39,7 @@ cacheable=$(go list -test -deps -f '{{.ImportPath}}|{{join .Imports ","}}|{{if e
 	}')
 
 # The packages of the main module that the race detector does not take over. Long ones come first, so that none of them is alone at the end.
-packages=$(go list ./test/e2e ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./... | grep -vxF "$raced")
+packages=$(go list ./test/e2e ./test/verdicts ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./... | grep -vxF "$raced")
 if [ "${TESTS:-}" != all ]; then packages=$(grep -vE '/test/(kueue|load|local|realray)$' <<<"$packages"); fi # they would only skip their tests
 
 # Those with control planes and other programs, and those without.
