@@ -42,7 +42,7 @@ cacheable=$(go list -test -deps -f '{{.ImportPath}}|{{join .Imports ","}}|{{if e
 packages=$(go list ./test/e2e ./test/verdicts ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./... | grep -vxF "$raced")
 if [ "${TESTS:-}" != all ]; then packages=$(grep -vE '/test/(kueue|load|local|realray)$' <<<"$packages"); fi # they would only skip their tests
 
-# Those with control planes and other programs, and those without.
+# main tests those that start control planes and other programs, alone those that start none.
 main() {
 	go build -o "$logs/together" ./test/controlplane/together
 	# shellcheck disable=SC2046 # one word per package
