@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 . hack/env.sh
 
 export GOFLAGS="$GOFLAGS -vet=off" # the linters of `make verify` vet; to vet once more takes minutes where caches are cold
+cached=$GOFLAGS
+export GOFLAGS="$GOFLAGS -count=1" # Go's cache of results does not know the programs that tests start, nor what these read: charts, manifests, the Python client
 export GOGC=${GOGC:-400} # a third of the CPU of tests and API servers was garbage collection; an API server then takes 1.6 GiB in place of 1
 procs=$(nproc)
 if [ "$procs" -le 2 ]; then procs=1; fi # a dozen programs share two cores; two threads for each take 6 % more CPU in all, and wait for each other
@@ -18,14 +20,14 @@ if [ "${TESTS:-}" = all ]; then limit=60m; fi
 concurrent=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb} ./pkg/{dashboard,devices/load}/... ./operator/cmd/... \
 	./operator/internal/{objectmap,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
 	grep -vE '/apiserver/internal/(authz|filter|model/v1|profile|resource|rest/v1|rest/v2|rpcstatus|seal)$|/controller/(mtls|raycronjob)$|/webhook/(acceptance|registration)$')
-large='^Test(CanaryIsAnalysed|HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions|RouteDoesNotMoveBack|ServiceGoesOn)$'
+large='^Test(CanaryIsAnalysed|HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions|ServiceGoesOn)$'
 # Only the race detector tests those that need no control plane, have none of these tests, and are no controllers, whose fuzz targets play long stories.
 # shellcheck disable=SC2086 # one word per package
 raced=$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $concurrent |
 	grep -vE '/test/controlplane\b|^\S+/(apiserver/internal/(rest|service)|internal/(controller/\w+|webhook)|pkg/dashboard) ' | cut -d' ' -f1)
 
 # The packages of the main module whose tests start no programs, as none of our packages in them imports os/exec. Go's cache of results knows all
-# that these depend on. It does not know what programs read: charts, manifests, the Python client. GOFLAGS=-count=1 runs all tests.
+# that these depend on. GOFLAGS=-count=1 runs them, too.
 cacheable=$(go list -test -deps -f '{{.ImportPath}}|{{join .Imports ","}}|{{if eq .Name "main"}}{{join .Deps ","}}{{end}}' ./... | awk -F'|' '
 	function path(variant) { sub(/ .*/, "", variant); return variant }
 	$1 ~ /^github\.com\/raygate\// && "," $2 "," ~ /,os\/exec,/ { starts[path($1)] = 1 }
@@ -46,11 +48,11 @@ if [ "${TESTS:-}" != all ]; then packages=$(grep -vE '/test/(kueue|load|local|re
 main() {
 	go build -o "$logs/together" ./test/controlplane/together
 	# shellcheck disable=SC2046 # one word per package
-	GOMAXPROCS=$procs "$logs/together" go test -count=1 -p 4 -parallel 4 -timeout "$limit" $(grep -vxF "$cacheable" <<<"$packages")
+	GOMAXPROCS=$procs "$logs/together" go test -p 4 -parallel 4 -timeout "$limit" $(grep -vxF "$cacheable" <<<"$packages")
 }
 alone() {
 	# shellcheck disable=SC2046 # one word per package
-	GOMAXPROCS=$procs go test -p 3 -parallel 4 -timeout "$limit" $(grep -xF "$cacheable" <<<"$packages")
+	GOFLAGS=$cached GOMAXPROCS=$procs go test -p 3 -parallel 4 -timeout "$limit" $(grep -xF "$cacheable" <<<"$packages")
 }
 
 # The race detector, where goroutines share memory. The packages that main tests, too, need no control plane here, and leave out fuzz targets.
@@ -59,7 +61,7 @@ race() {
 	export CGO_ENABLED=1
 	races "$raced" || failed=1
 	races "$(grep -vxF "$raced" <<<"$concurrent")" -short -run '^Test' -skip "$large" || failed=1
-	(cd clients/go && go test -race -count=1 -run "^Test" -timeout "$limit" .) || failed=1
+	(cd clients/go && go test -race -run "^Test" -timeout "$limit" .) || failed=1
 	return "$failed"
 }
 
@@ -68,21 +70,21 @@ races() {
 	local list=$1 failed=0
 	shift
 	# shellcheck disable=SC2046 # one word per package
-	go test -race -p 3 -timeout "$limit" "$@" $(grep -xF "$cacheable" <<<"$list") || failed=1
+	GOFLAGS=$cached go test -race -p 3 -timeout "$limit" "$@" $(grep -xF "$cacheable" <<<"$list") || failed=1
 	# shellcheck disable=SC2046 # one word per package
-	go test -race -count=1 -p 3 -timeout "$limit" "$@" $(grep -vxF "$cacheable" <<<"$list") || failed=1
+	go test -race -p 3 -timeout "$limit" "$@" $(grep -vxF "$cacheable" <<<"$list") || failed=1
 	return "$failed"
 }
 
-# The modules beside the main one. Their tests read files outside of their modules.
+# The modules beside the main one.
 beside() {
 	local failed=0
 	# The release tools and the Helm chart: helm lint, what the chart renders, that it says the same as kustomize.
-	(cd hack/release && go test -count=1 -timeout "$limit" ./...) || failed=1
+	(cd hack/release && go test -timeout "$limit" ./...) || failed=1
 	# Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
-	(cd localcluster && go test -count=1 -parallel 4 -timeout "$limit" ./internal/... ./cmd/ray/... ./cmd/raygate-local/...) || failed=1
+	(cd localcluster && go test -parallel 4 -timeout "$limit" ./internal/... ./cmd/ray/... ./cmd/raygate-local/...) || failed=1
 	for module in $libraries observability test/bench; do
-		(cd "$module" && go test -count=1 -timeout "$limit" ./...) || failed=1
+		(cd "$module" && go test -timeout "$limit" ./...) || failed=1
 	done
 	return "$failed"
 }
@@ -98,8 +100,9 @@ begin=$(date +%s)
 trap 'kill $(jobs -p) 2>/dev/null || true; if [ -z "${TEST_LOGS:-}" ]; then rm -rf "$logs"; fi' EXIT
 rm -f "$logs/failed"
 others &
+lanes=$!
 main 2>&1 | tee "$logs/main.log" | grep -v '\[no test files\]' || echo "main module" >>"$logs/failed"
-wait
+wait "$lanes" || echo "lanes beside the main module" >>"$logs/failed"
 grep -hv '\[no test files\]' "$logs/alone.log" "$logs/beside.log" "$logs/race.log" || true
 echo "test: the ten slowest packages, in seconds"
 hack/slowest.sh "$logs"

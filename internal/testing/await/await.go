@@ -10,12 +10,10 @@ import (
 // Limit bounds what ends by itself unless it hangs, such as a program or a request. It is generous, for busy machines.
 const Limit = 10 * time.Minute
 
-// Pauses between checks are long after the first second: checks are most of the work of an API server in tests that wait.
 const (
-	shortPause, shortPauses = 50 * time.Millisecond, 20
-	longPause               = 250 * time.Millisecond
+	pause = 50 * time.Millisecond
 	// checks bounds a wait by their number, three minutes of pauses, and not by time: where a machine is busy, the checks are slow, too.
-	checks = shortPauses + int((3*time.Minute-shortPauses*shortPause)/longPause)
+	checks = int(3 * time.Minute / pause)
 )
 
 // NoError waits until check returns nil. It fails the test with the last error after too many checks.
@@ -23,15 +21,11 @@ func NoError(tb testing.TB, what string, check func() error) {
 	tb.Helper()
 	begin := time.Now()
 	var err error
-	for i := range checks {
+	for range checks {
 		if err = check(); err == nil {
 			return
 		}
-		if i < shortPauses {
-			time.Sleep(shortPause)
-		} else {
-			time.Sleep(longPause)
-		}
+		time.Sleep(pause)
 	}
 	tb.Fatalf("waited %s for %s in vain: %v", time.Since(begin).Round(time.Second), what, err)
 }
