@@ -12,8 +12,7 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/hack/env.sh"
-GOGC=${GOGC:-300} # a fifth less work for the compiler, for some more memory
-export GOGC
+compile_freely
 src=$root/localcluster
 out=$root/bin
 k8s=$out/k8s
@@ -93,15 +92,16 @@ ticking() {
 	rm -f "$log"
 }
 
-# fetch PACKAGE...: fetches the modules of these packages. Packages of the standard library that everything needs are compiled meanwhile.
+# fetch PACKAGE...: fetches the modules of these packages. What everything needs is compiled meanwhile: packages of the standard library first, as these
+# are there at once.
 fetch() {
-	go build net/http html/template >/dev/null 2>&1 &
-	standard=$!
+	sh -c 'go build net/http html/template; go build k8s.io/client-go/rest' >/dev/null 2>&1 &
+	first=$!
 	list=$(mktemp)
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	ticking "modules" "fetched" sh -c 'list=$1 && shift && go list -deps "$@" >"$list"' sh "$list" "$@"
 	rm -f "$list"
-	wait "$standard" || true # a fault is seen again below
+	wait "$first" || true # a fault is seen again below
 }
 
 # count PACKAGE...: how many packages are not in the compile cache

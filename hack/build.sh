@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
-export GOGC="${GOGC:-300}" # a fifth less work for the compiler, for some more memory
+compile_freely
 
 packages=(./operator/cmd/manager ./apiserver/cmd/apiserver ./cmd/raygate)
 programs=(raygate-operator raygate-apiserver raygate)
