@@ -6,7 +6,6 @@ GO      ?= go
 # As in hack/env.sh: the same flags everywhere, so that all builds, tests and linters share one compile cache.
 export GOFLAGS := $(if $(findstring -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLAGS) -trimpath))
 export CGO_ENABLED ?= 0
-TOOL    := $(GO) tool -modfile=go.tools.mod
 # component-base insists on vX.Y.Z at the front.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo v0.1.0-dev+$$(git describe --always --dirty 2>/dev/null || echo unknown))
 LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=$(VERSION)
@@ -124,9 +123,7 @@ verify: ## Fail when generated files, formatting, protos or lint are off
 
 .PHONY: lint
 lint: ## Run the linters
-	@echo "buf lint"; $(TOOL) buf lint
-	@echo "golangci-lint"; $(TOOL) golangci-lint run --timeout 20m ./...
-	@hack/lint-modules.sh
+	@hack/lint.sh
 
 .PHONY: test
 test: build ## Run the tests that a change needs, those on a real control plane included

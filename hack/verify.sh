@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/env.sh
+compile_freely
 
 generated=(api clients/go clients/python/src/raygate/manifests.py charts cmd/raygate/internal/migrate/roles observability operator/config pkg/manifest proto third_party docs go.mod go.sum)
 before=$(mktemp -d)
