@@ -9,7 +9,7 @@ export GOGC=${GOGC:-400} GOMEMLIMIT=${GOMEMLIMIT:-6GiB} # a quarter of the CPU o
 
 # These and the tools share many packages with the main module: one version of each module lets them be compiled once.
 versions() { awk '/^\t[a-z].* v/ && !/=>/ {print $1, $2}' "$1" | LC_ALL=C sort; }
-for beside in go.tools.mod $(printf '%s/go.mod ' $libraries localcluster hack/release test/bench test/console); do
+for beside in go.tools.mod $(printf '%s/go.mod ' $libraries localcluster hack/release observability test/bench test/console); do
 	if differing=$(LC_ALL=C join <(versions go.mod) <(versions "$beside") | awk '$2 != $3' | grep .); then
 		printf 'lint: go.mod and %s have different versions of:\n%s\n' "$beside" "$differing" >&2
 		exit 1
