@@ -12,8 +12,8 @@ export GOFLAGS CGO_ENABLED
 # shellcheck disable=SC2034 # used by the scripts that source this
 libraries="api proto pkg/manifest clients/go"
 
-# compile_freely leaves the garbage of a compile where it is, which saves a sixth of the CPU time, up to 3 GiB in each of the processes: there are as
-# many as processors.
+# compile_freely leaves the garbage of a compile where it is, which saves a sixth of the CPU time. A process takes up to 3 GiB then; each Go command
+# starts as many as there are processors.
 compile_freely() {
 	export GOGC="${GOGC:-off}" GOMEMLIMIT="${GOMEMLIMIT:-3GiB}"
 }
