@@ -29,13 +29,12 @@ raced=$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $concurr
 # The packages of the main module whose tests start no programs, as none of our packages in them imports os/exec. Go's cache of results knows all
 # that these depend on. GOFLAGS=-count=1 runs them, too.
 cacheable=$(go list -test -deps -f '{{.ImportPath}}|{{join .Imports ","}}|{{if eq .Name "main"}}{{join .Deps ","}}{{end}}' ./... | awk -F'|' '
-	function path(variant) { sub(/ .*/, "", variant); return variant }
-	$1 ~ /^github\.com\/raygate\// && "," $2 "," ~ /,os\/exec,/ { starts[path($1)] = 1 }
+	$1 ~ /^github\.com\/raygate\// && "," $2 "," ~ /,os\/exec,/ { starts[$1] = 1 } # with the tests of a package, "path [path.test]"
 	$1 ~ /\.test$/ { deps[$1] = $3 }
 	END {
 		for (test in deps) {
 			n = split(deps[test], d, ",")
-			for (i = 1; i <= n && !(path(d[i]) in starts); i++) {}
+			for (i = 1; i <= n && !(d[i] in starts); i++) {}
 			if (i > n) { sub(/\.test$/, "", test); print test }
 		}
 	}')
@@ -55,26 +54,19 @@ alone() {
 	GOFLAGS=$cached GOMAXPROCS=$procs go test -p 3 -parallel 4 -timeout "$limit" $(grep -xF "$cacheable" <<<"$packages")
 }
 
-# The race detector, where goroutines share memory. The packages that main tests, too, need no control plane here, and leave out fuzz targets.
+# The race detector, where goroutines share memory. The packages that main tests, too, need no control plane here, and leave out fuzz targets: with -short
+# no test starts a program that reads files, so that Go's cache knows all that the results depend on.
+# shellcheck disable=SC2046 # one word per package
 race() {
 	local failed=0
 	export CGO_ENABLED=1
-	races "$raced" || failed=1
-	races "$(grep -vxF "$raced" <<<"$concurrent")" -short -run '^Test' -skip "$large" || failed=1
+	GOFLAGS=$cached races $(grep -xF "$cacheable" <<<"$raced") || failed=1
+	races $(grep -vxF "$cacheable" <<<"$raced") || failed=1
+	GOFLAGS=$cached races -short -run '^Test' -skip "$large" $(grep -vxF "$raced" <<<"$concurrent") || failed=1
 	(cd clients/go && go test -race -run "^Test" -timeout "$limit" .) || failed=1
 	return "$failed"
 }
-
-# races PACKAGES FLAG...
-races() {
-	local list=$1 failed=0
-	shift
-	# shellcheck disable=SC2046 # one word per package
-	GOFLAGS=$cached go test -race -p 3 -timeout "$limit" "$@" $(grep -xF "$cacheable" <<<"$list") || failed=1
-	# shellcheck disable=SC2046 # one word per package
-	go test -race -p 3 -timeout "$limit" "$@" $(grep -vxF "$cacheable" <<<"$list") || failed=1
-	return "$failed"
-}
+races() { go test -race -p 3 -timeout "$limit" "$@"; }
 
 # The modules beside the main one.
 beside() {
