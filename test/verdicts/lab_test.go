@@ -238,7 +238,7 @@ func forEach(n int, f func(i int) error) error {
 func eventually(ctx context.Context, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, await.Limit)
 	defer cancel()
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 400*time.Millisecond) {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 400*time.Millisecond) {
 		err := check(ctx)
 		if err == nil {
 			return nil
