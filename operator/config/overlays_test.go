@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,29 @@ func hasWebhooks(overlay string) bool { return strings.HasPrefix(overlay, "with-
 // build renders an overlay as `kubectl kustomize` does, with CRDs whose schemas are left out: kustomize takes long over
 // those and changes nothing in them. edit changes the text of the overlay first; nil leaves it.
 func build(t *testing.T, overlay string, edit func(string) string) []*unstructured.Unstructured {
+	t.Helper()
+	if edit != nil {
+		return rebuild(t, overlay, edit)
+	}
+	built.Lock()
+	defer built.Unlock()
+	if built.overlays[overlay] == nil {
+		built.overlays[overlay] = rebuild(t, overlay, nil)
+	}
+	var out []*unstructured.Unstructured
+	for _, obj := range built.overlays[overlay] {
+		out = append(out, obj.DeepCopy())
+	}
+	return out
+}
+
+// built are the overlays as they are, which many tests ask for.
+var built = struct {
+	sync.Mutex
+	overlays map[string][]*unstructured.Unstructured
+}{overlays: map[string][]*unstructured.Unstructured{}}
+
+func rebuild(t *testing.T, overlay string, edit func(string) string) []*unstructured.Unstructured {
 	t.Helper()
 	return render(t, overlay, func(path string, data []byte) []byte {
 		switch {

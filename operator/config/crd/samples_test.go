@@ -46,19 +46,24 @@ func toMap(t testing.TB, v any) map[string]any {
 	if err != nil {
 		t.Fatalf("encoding %T: %v", v, err)
 	}
-	return fromYAML(t, string(raw))
+	return fromJSON(t, raw)
 }
 
-// fromYAML decodes as the API server does: whole numbers become int64.
 func fromYAML(t testing.TB, text string) map[string]any {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("decoding %q: %v", text, err)
 	}
+	return fromJSON(t, raw)
+}
+
+// fromJSON decodes as the API server does: whole numbers become int64.
+func fromJSON(t testing.TB, raw []byte) map[string]any {
+	t.Helper()
 	var out map[string]any
 	if err := utiljson.Unmarshal(raw, &out); err != nil {
-		t.Fatalf("decoding %q: %v", text, err)
+		t.Fatalf("decoding %q: %v", raw, err)
 	}
 	return out
 }

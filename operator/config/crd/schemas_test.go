@@ -29,16 +29,23 @@ const crdDir = "bases"
 
 func loadCRD(t testing.TB, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(crdDir, "ray.io_"+plural+".yaml"))
+	once, _ := decoded.LoadOrStore(plural, sync.OnceValues(func() (*apiextensionsv1.CustomResourceDefinition, error) {
+		raw, err := os.ReadFile(filepath.Join(crdDir, "ray.io_"+plural+".yaml"))
+		if err != nil {
+			return nil, fmt.Errorf("reading the CRD (hack/generate-api.sh writes it): %w", err)
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		return crd, yaml.UnmarshalStrict(raw, crd)
+	}))
+	crd, err := once.(func() (*apiextensionsv1.CustomResourceDefinition, error))()
 	if err != nil {
-		t.Fatalf("reading the CRD (hack/generate-api.sh writes it): %v", err)
-	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
 		t.Fatalf("decoding the CRD of %s: %v", plural, err)
 	}
-	return crd
+	return crd.DeepCopy()
 }
+
+// decoded are the CRDs by plural. To decode the YAML of one takes a third of a second.
+var decoded sync.Map
 
 func schemaV1(t testing.TB, plural string) *apiextensionsv1.JSONSchemaProps {
 	t.Helper()
