@@ -146,7 +146,7 @@ func run(m *testing.M) (int, error) {
 	return code, err
 }
 
-// namespace makes a namespace of the test's own.
+// namespace makes a namespace of the test's own. Its Ray objects go with the test.
 func namespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}
@@ -154,7 +154,11 @@ func namespace(t *testing.T) string {
 		t.Fatalf("creating namespace: %v", err)
 	}
 	product.audit.begin(ns.Name, t.Name())
-	t.Cleanup(func() { _ = product.client.Delete(context.Background(), ns) })
+	t.Cleanup(func() { // not the namespace: a controller manager then asks a hundred times for what may be in it
+		for _, kind := range []client.Object{&rayv1.RayCronJob{}, &rayv1.RayService{}, &rayv1.RayJob{}, &rayv1.RayCluster{}} {
+			_ = product.client.DeleteAllOf(context.Background(), kind, client.InNamespace(ns.Name))
+		}
+	})
 	return ns.Name
 }
 
