@@ -119,7 +119,8 @@ build_local() {
 	supervisor=$(hash_of go.mod go.sum $(sources cmd/raygate-local internal)) || exit
 	ray=$(hash_of go.mod go.sum $(sources cmd/ray)) || exit
 	set --
-	if ! up_to_date "$k8s/.key" "$kube" "$k8s/kube"; then set -- "$@" ./cmd/kube; fi
+	mkdir -p "$standins"
+	if ! up_to_date "$k8s/.key" "$kube" "$k8s/kube" && ! take "$k8s/kube" .key "$kube"; then set -- "$@" ./cmd/kube; fi
 	if ! up_to_date "$k8s/.key-raygate-local" "$supervisor" "$out/raygate-local"; then set -- "$@" ./cmd/raygate-local; fi
 	if ! up_to_date "$k8s/.key-standins" "$ray" "$standins/ray"; then set -- "$@" ./cmd/ray; fi
 	if [ $# -eq 0 ]; then
@@ -128,11 +129,11 @@ build_local() {
 		fetch "$@"
 		say "building etcd, Kubernetes $version and raygate-local: $(count "$@") packages to compile, and $# programs to link; all of some 2800 take about 6 minutes on 2 cores"
 		# In a folder of their own first: a running cluster keeps the old files, and an interrupted build leaves no half of a program behind.
-		mkdir -p "$standins"
 		new=$(mktemp -d "$k8s/new.XXXXXX")
 		trap 'rm -rf "$new"' EXIT
 		ticking "Kubernetes" "packages compiled" go build -v -ldflags "-s -w $flags" -o "$new/" "$@"
 		place kube "$k8s/kube" .key "$kube"
+		keep "$k8s/kube" "$kube"
 		place raygate-local "$out/raygate-local" .key-raygate-local "$supervisor"
 		place ray "$standins/ray" .key-standins "$ray"
 	fi
@@ -150,6 +151,23 @@ place() {
 		mv -f "$new/$1" "$2"
 	fi
 	echo "$4" >"$k8s/$3"
+}
+
+# The program of Kubernetes takes a quarter of a minute to link, also where everything is compiled: other clones and branches take it from the user's cache.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/raygate/programs
+
+# take PATH STAMP HASH: succeeds when the cache has the program with this hash, and puts it in its place
+take() {
+	[ "${FORCE:-}" = "" ] && [ -f "$cache/$3" ] || return 1
+	rm -f "$k8s/$2"
+	cp -p "$cache/$3" "$1.new" && mv -f "$1.new" "$1" && echo "$3" >"$k8s/$2"
+}
+
+# keep PATH HASH: puts the program into the cache, and removes what is older than a week
+keep() {
+	mkdir -p "$cache"
+	cp -p "$1" "$cache/$2.$$" && mv -f "$cache/$2.$$" "$cache/$2"
+	find "$cache" -type f -mtime +7 -exec rm -f {} +
 }
 
 # module CGO DIRECTIVES DIR PACKAGES FLAGS...: programs of another module, whose versions are locked in node/DIRECTIVES.mod, into $node/DIR

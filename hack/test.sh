@@ -16,31 +16,38 @@ mkdir -p "$logs"
 limit=20m
 if [ "${TESTS:-}" = all ]; then limit=60m; fi
 
+# The packages with tests, each on a line with what its test program consists of; and which of ours start programs, as they import os/exec. With the tests
+# of a package in it, its name is "path [path.test]".
+listed=$(go list -test -deps -f '{{.ImportPath}}|{{join .Imports ","}}|{{if eq .Name "main"}}{{join .Deps ","}}{{end}}' ./...)
+tested=$(sed -n 's/\.test|.*//p' <<<"$listed")
+
 # The packages whose goroutines share memory, and the tests of theirs with large or many inputs, which the race detector leaves out.
-concurrent=$(go list ./apiserver/... ./cmd/raygate/internal/{login,progress,verb} ./pkg/{dashboard,devices/load}/... ./operator/cmd/... \
-	./operator/internal/{objectmap,controller,dashboards,devicequota,metrics,ownerref,podexec,poll,reconcile,optionalapi,webhook}/... |
+concurrent=$(grep -E '/(apiserver/(cmd|internal)/.*|cmd/raygate/internal/(login|progress|verb)|pkg/(dashboard|devices/load)(/.*)?|operator/cmd/.*|operator/internal/(objectmap|controller|dashboards|devicequota|metrics|ownerref|podexec|poll|reconcile|optionalapi|webhook)(/.*)?)$' <<<"$tested" |
 	grep -vE '/apiserver/internal/(authz|filter|model/v1|profile|resource|rest/v1|rest/v2|rpcstatus|seal)$|/controller/(mtls|raycronjob)$|/webhook/(acceptance|registration)$')
 large='^Test(CanaryIsAnalysed|HostileBodiesToEveryRoute|LargeLists|LogIsNotHeld|LongLog|LostJobs|PagesOfLongSubmissions|ServiceGoesOn)$'
-# Only the race detector tests those that need no control plane, have none of these tests, and are no controllers, whose fuzz targets play long stories.
-# shellcheck disable=SC2086 # one word per package
-raced=$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $concurrent |
-	grep -vE '/test/controlplane\b|^\S+/(apiserver/internal/(rest|service)|internal/(controller/\w+|webhook)|pkg/dashboard) ' | cut -d' ' -f1)
 
+# without PATTERN: the packages whose test programs contain no package that matches
+without() {
+	awk -F'|' -v pattern="$1" '
+		$1 ~ pattern || ("," $2 ",") ~ pattern && $1 ~ /^github\.com\/raygate\// { has[$1] = 1 }
+		$1 ~ /\.test$/ { deps[$1] = $3 }
+		END {
+			for (test in deps) {
+				n = split(deps[test], d, ",")
+				for (i = 1; i <= n && !(d[i] in has); i++) {}
+				if (i > n) { sub(/\.test$/, "", test); print test }
+			}
+		}' <<<"$listed"
+}
+# Only the race detector tests those that need no control plane, have none of these tests, and are no controllers, whose fuzz targets play long stories.
+raced=$(without '/test/controlplane$' | grep -xF "$concurrent" | grep -vE '/(apiserver/internal/(rest|service)|internal/(controller/\w+|webhook)|pkg/dashboard)$')
 # The packages of the main module whose tests start no programs, as none of our packages in them imports os/exec. Go's cache of results knows all
 # that these depend on. GOFLAGS=-count=1 runs them, too.
-cacheable=$(go list -test -deps -f '{{.ImportPath}}|{{join .Imports ","}}|{{if eq .Name "main"}}{{join .Deps ","}}{{end}}' ./... | awk -F'|' '
-	$1 ~ /^github\.com\/raygate\// && "," $2 "," ~ /,os\/exec,/ { starts[$1] = 1 } # with the tests of a package, "path [path.test]"
-	$1 ~ /\.test$/ { deps[$1] = $3 }
-	END {
-		for (test in deps) {
-			n = split(deps[test], d, ",")
-			for (i = 1; i <= n && !(d[i] in starts); i++) {}
-			if (i > n) { sub(/\.test$/, "", test); print test }
-		}
-	}')
+cacheable=$(without ',os/exec,')
 
 # The packages of the main module that the race detector does not take over. Long ones come first, so that none of them is alone at the end.
-packages=$(go list ./test/e2e ./test/verdicts ./operator/cmd/manager ./operator/internal/controller/... ./apiserver/cmd/... ./test/... ./operator/... ./... | grep -vxF "$raced")
+packages=$(for first in '/test/(e2e|verdicts)$' '/operator/(cmd/manager|internal/controller/.*)$' '/apiserver/cmd/' '/test/' '/operator/' .; do grep -E "$first" <<<"$tested"; done |
+	awk '!seen[$0]++' | grep -vxF "$raced")
 if [ "${TESTS:-}" != all ]; then packages=$(grep -vE '/test/(kueue|load|local|realray)$' <<<"$packages"); fi # they would only skip their tests
 
 # main tests those that start control planes and other programs, alone those that start none.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// seedAge is how long the seed of other CRDs or another Kubernetes is kept: a branch that is left today may be back tomorrow.
+// seedAge is how long a seed is kept after its last use: a branch that is left today may be back tomorrow.
 const seedAge = 24 * time.Hour
 
 // seeded are the folders of a control plane that a seed consists of: objects, and the keys that signed tokens among them.
@@ -26,7 +26,11 @@ func seed(repo, program string, crds CRDs) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	seeds := filepath.Join(repo, "bin", "k8s", "seeds")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("finding the folder for seeds: %w", err)
+	}
+	seeds := filepath.Join(cache, "raygate", "seeds") // also for other clones and branches
 	if err := os.MkdirAll(seeds, 0o700); err != nil {
 		return "", fmt.Errorf("making folder for seeds: %w", err)
 	}
@@ -40,7 +44,8 @@ func seed(repo, program string, crds CRDs) (string, error) {
 	}
 	dir := filepath.Join(seeds, key)
 	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
+		now := time.Now()
+		return dir, os.Chtimes(dir, now, now)
 	}
 	if err := removeOld(seeds); err != nil {
 		return "", err
@@ -116,7 +121,7 @@ func makeSeed(repo, program, dir string, crds CRDs) error {
 	return nil
 }
 
-// removeOld removes seeds that were not made within a day.
+// removeOld removes seeds that were not used for a day.
 func removeOld(seeds string) error {
 	entries, err := os.ReadDir(seeds)
 	if err != nil {
