@@ -8,6 +8,11 @@ cd "$(dirname "$0")/.."
 export GOFLAGS="$GOFLAGS -vet=off" # the linters of `make verify` vet; to vet once more takes minutes where caches are cold
 cached=$GOFLAGS
 export GOFLAGS="$GOFLAGS -count=1" # Go's cache of results does not know the programs that tests start, nor what these read: charts, manifests, the Python client
+# Where results may come from the cache, tests run in a folder that all clones share, one at a time; without flock, or when another clone does so, here.
+tree=${XDG_CACHE_HOME:-$HOME/.cache}/raygate/tree
+mkdir -p "$tree"
+exec 9>"$tree.lock"
+if ! flock -n 9 2>/dev/null || ! hack/tree.sh "$tree"; then tree=$PWD; fi
 export GOGC=${GOGC:-400} # a third of the CPU of tests and API servers was garbage collection; an API server then takes 1.6 GiB in place of 1
 procs=$(nproc)
 if [ "$procs" -le 2 ]; then procs=1; fi # a dozen programs share two cores; two threads for each take 6 % more CPU in all, and wait for each other
@@ -56,23 +61,26 @@ main() {
 	# shellcheck disable=SC2046 # one word per package
 	GOMAXPROCS=$procs "$logs/together" go test -p 4 -parallel 4 -timeout "$limit" $(grep -vxF "$cacheable" <<<"$packages")
 }
-alone() {
+alone() (
+	cd "$tree"
 	# shellcheck disable=SC2046 # one word per package
 	GOFLAGS=$cached GOMAXPROCS=$procs go test -p 3 -parallel 4 -timeout "$limit" $(grep -xF "$cacheable" <<<"$packages")
-}
+)
 
 # The race detector, where goroutines share memory. The packages that main tests, too, need no control plane here, and leave out fuzz targets: with -short
 # no test starts a program that reads files, so that Go's cache knows all that the results depend on.
 # shellcheck disable=SC2046 # one word per package
-race() {
-	local failed=0
+race() (
+	failed=0
 	export CGO_ENABLED=1
-	GOFLAGS=$cached races $(grep -xF "$cacheable" <<<"$raced") || failed=1
 	races $(grep -vxF "$cacheable" <<<"$raced") || failed=1
-	GOFLAGS=$cached races -short -run '^Test' -skip "$large" $(grep -vxF "$raced" <<<"$concurrent") || failed=1
-	(cd clients/go && go test -race -run "^Test" -timeout "$limit" .) || failed=1
+	cd "$tree"
+	export GOFLAGS=$cached
+	races $(grep -xF "$cacheable" <<<"$raced") || failed=1
+	races -short -run '^Test' -skip "$large" $(grep -vxF "$raced" <<<"$concurrent") || failed=1
+	(cd clients/go && races -run '^Test' .) || failed=1
 	return "$failed"
-}
+)
 races() { go test -race -p 3 -timeout "$limit" "$@"; }
 
 # The modules beside the main one.
@@ -82,8 +90,11 @@ beside() {
 	(cd hack/release && go test -timeout "$limit" ./...) || failed=1
 	# Not cmd/kube: it has no tests, and go test would compile all of Kubernetes with other flags than the build.
 	(cd localcluster && go test -parallel 4 -timeout "$limit" ./internal/... ./cmd/ray/... ./cmd/raygate-local/...) || failed=1
-	for module in $libraries observability test/bench; do
+	for module in observability test/bench; do
 		(cd "$module" && go test -timeout "$limit" ./...) || failed=1
+	done
+	for module in $libraries; do # their tests start no programs and read only their own files
+		(cd "$tree/$module" && GOFLAGS=$cached go test -timeout "$limit" ./...) || failed=1
 	done
 	return "$failed"
 }
