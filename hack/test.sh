@@ -59,7 +59,7 @@ if [ "${TESTS:-}" != all ]; then packages=$(grep -vE '/test/(kueue|load|local|re
 main() {
 	go build -o "$logs/together" ./test/controlplane/together
 	# shellcheck disable=SC2046 # one word per package
-	GOMAXPROCS=$procs "$logs/together" go test -p 4 -parallel 4 -timeout "$limit" $(grep -vxF "$cacheable" <<<"$packages")
+	GOMAXPROCS=$procs "$logs/together" go test -p 5 -parallel 4 -timeout "$limit" $(grep -vxF "$cacheable" <<<"$packages")
 }
 alone() (
 	cd "$tree"

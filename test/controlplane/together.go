@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // togetherVariable names the folder of control planes that packages share, one in each subfolder.
@@ -42,20 +44,28 @@ func Together() (variable string, stop func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("making folder for control planes: %w", err)
 	}
-	var started []*Env
+	var starting errgroup.Group
+	started := make(chan *Env, len(together))
+	for name, o := range together {
+		starting.Go(func() error {
+			e, err := startIn(filepath.Join(root, name), o)
+			if err == nil {
+				started <- e
+			}
+			return err
+		})
+	}
+	err = starting.Wait()
+	close(started)
 	stop = func() {
-		for _, e := range started {
+		for e := range started {
 			e.Stop()
 		}
 		_ = os.RemoveAll(root)
 	}
-	for name, o := range together {
-		e, err := startIn(filepath.Join(root, name), o)
-		if err != nil {
-			stop()
-			return "", nil, err
-		}
-		started = append(started, e)
+	if err != nil {
+		stop()
+		return "", nil, err
 	}
 	return togetherVariable + "=" + root, stop, nil
 }
