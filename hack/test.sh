@@ -114,6 +114,7 @@ lanes=$!
 main 2>&1 | tee "$logs/main.log" | grep -v '\[no test files\]' || echo "main module" >>"$logs/failed"
 wait "$lanes" || echo "lanes beside the main module" >>"$logs/failed"
 grep -hv '\[no test files\]' "$logs/alone.log" "$logs/beside.log" "$logs/race.log" || true
+echo "test: $(cat "$logs"/{alone,beside,race}.log | grep -c '(cached)') results from Go's cache"
 echo "test: the ten slowest packages, in seconds"
 hack/slowest.sh "$logs"
 if [ -s "$logs/failed" ]; then
