@@ -17,7 +17,7 @@ import (
 )
 
 // pace is the time between two requests of a client. It is shorter than lag, and long enough that proxying is not most of the work of the API server.
-const pace = 250 * time.Millisecond
+const pace = 100 * time.Millisecond
 
 // toAPIServer makes requests as the administrator.
 var toAPIServer = sync.OnceValues(func() (*http.Client, error) { return clientrest.HTTPClientFor(product.env.Config) })

@@ -10,28 +10,22 @@ import (
 // Limit bounds what ends by itself unless it hangs, such as a program or a request. It is generous, for busy machines.
 const Limit = 10 * time.Minute
 
-// Most waits end within two seconds. Those that take longer ask a third as often: of 20,000 requests to the API server of test/e2e,
-// 4,000 were those of waits.
 const (
-	pause, soon  = 50 * time.Millisecond, 40
-	longer, late = 150 * time.Millisecond, 2360
+	pause = 50 * time.Millisecond
+	// checks bounds a wait by their number, three minutes of pauses, and not by time: where a machine is busy, the checks are slow, too.
+	checks = int(3 * time.Minute / pause)
 )
 
-// NoError waits until check returns nil. It fails the test with the last error after soon and late checks, some six minutes of pauses. Their number is
-// the bound, and not time: where a machine is busy, the checks are slow, too.
+// NoError waits until check returns nil. It fails the test with the last error after too many checks.
 func NoError(tb testing.TB, what string, check func() error) {
 	tb.Helper()
 	begin := time.Now()
 	var err error
-	for i := range soon + late {
+	for range checks {
 		if err = check(); err == nil {
 			return
 		}
-		if i < soon {
-			time.Sleep(pause)
-		} else {
-			time.Sleep(longer)
-		}
+		time.Sleep(pause)
 	}
 	tb.Fatalf("waited %s for %s in vain: %v", time.Since(begin).Round(time.Second), what, err)
 }
