@@ -163,8 +163,9 @@ take() {
 	cp -p "$cache/$3" "$1.new" && mv -f "$1.new" "$1" && echo "$3" >"$k8s/$2"
 }
 
-# keep PATH HASH: puts the program into the cache, and removes what is older than a week
+# keep PATH HASH: puts the program into the cache, if it is not there, and removes what is older than a week
 keep() {
+	if [ -f "$cache/$2" ]; then return; fi
 	mkdir -p "$cache"
 	cp -p "$1" "$cache/$2.$$" && mv -f "$cache/$2.$$" "$cache/$2"
 	find "$cache" -type f -mtime +7 -exec rm -f {} +
