@@ -14,8 +14,9 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+
+	"github.com/raygate/raygate/localcluster/cmd/kube/internal/controllers"
 )
 
 // programs maps names to the main functions of the programs. Each gets its arguments, its own name first, and returns the exit
@@ -30,7 +31,7 @@ func init() {
 			return 0
 		},
 		"kube-apiserver":          server(apiserver.NewAPIServerCommand),
-		"kube-controller-manager": server(controllermanager.NewControllerManagerCommand),
+		"kube-controller-manager": server(controllers.NewCommand),
 		"kube-scheduler":          server(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
 		"kubectl": func(args []string) int {
 			os.Args = args // kubectl uses the global arguments to find its plugins

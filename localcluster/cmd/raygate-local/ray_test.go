@@ -27,6 +27,7 @@ func TestRayOnSimulatedNodes(t *testing.T) {
 	c := startCluster(t, t.TempDir())
 	c.head(t, "demo", nil)
 	for name, f := range map[string]func(*testing.T, *cluster){
+		"controllers of Kubernetes":         testControllers,
 		"job API through the Service proxy": testServiceProxy,
 		"log tail through the API server":   testTail,
 		"submitter":                         testSubmitter,

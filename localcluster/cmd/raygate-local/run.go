@@ -245,19 +245,21 @@ func (r *runner) start(ctx context.Context, wait *func()) error {
 }
 
 func (r *runner) startControlPlane(ctx context.Context) (err error) {
-	r.cp, err = controlplane.Start(ctx, &r.group, controlplane.Options{
+	o := controlplane.Options{
 		Dir: r.paths.data, Bin: r.paths.k8s(),
 		Ports: controlplane.Ports{
 			Secure:     r.ports[portAPIServer],
 			EtcdClient: r.ports[portEtcd],
 			EtcdPeer:   r.ports[portEtcdPeer],
 		},
-		Egress:    r.ground.socket(),
-		RealNodes: r.opts.realNodes > 0,
-		Grace:     1500 * time.Millisecond,
-		Progress:  r.out.printf,
-	})
-	if err != nil {
+		Egress:   r.ground.socket(),
+		Grace:    1500 * time.Millisecond,
+		Progress: r.out.printf,
+	}
+	if r.opts.realNodes > 0 {
+		o.NodeBin = r.paths.node()
+	}
+	if r.cp, err = controlplane.Start(ctx, &r.group, o); err != nil {
 		return err
 	}
 	return r.writeEnv()

@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,9 @@ type Options struct {
 	// Profiling makes the API server serve its profiles at /debug/pprof.
 	Profiling bool
 
-	// RealNodes says that kubelets run somewhere: they are declared lost when they say nothing, and ask for the certificate KubeletClientCert.
-	RealNodes bool
+	// NodeBin is the folder with the programs of real nodes, among them the kube-controller-manager of Kubernetes. Kubelets are declared lost when
+	// they say nothing, and ask for the certificate KubeletClientCert. Empty means that nodes are simulated.
+	NodeBin string
 
 	WithoutScheduler         bool
 	WithoutControllerManager bool
@@ -64,6 +66,8 @@ type Options struct {
 	// Progress is called with one line per step. It must not be nil.
 	Progress func(format string, args ...any)
 }
+
+func (o Options) realNodes() bool { return o.NodeBin != "" }
 
 // ErrPortTaken reports that a part ended because another process took its port after it was chosen. Retry with other ports.
 var ErrPortTaken = errors.New("port is taken")
@@ -100,12 +104,12 @@ func Start(ctx context.Context, group *proc.Group, o Options) (*ControlPlane, er
 		Server:     fmt.Sprintf("https://127.0.0.1:%d", o.Ports.Secure),
 		opts:       o, layout: l, group: group,
 	}
-	if o.RealNodes {
+	if o.realNodes() {
 		cp.KubeletClientCert = l.kubeletClientCert()
 	}
 
 	o.Progress("starting etcd on port %d", o.Ports.EtcdClient)
-	etcd, err := cp.start("etcd", etcdFlags(l, o), LayerEtcd)
+	etcd, err := cp.start(cp.opts.Bin, "etcd", etcdFlags(l, o), LayerEtcd)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +154,7 @@ func prepare(l layout, o Options) (map[string]string, error) {
 	if err := privateKey(l.serviceAccountKey()); err != nil {
 		return nil, err
 	}
-	if o.RealNodes {
+	if o.realNodes() {
 		if err := kubeletClient(l.kubeletClientCert(), l.kubeletClientKey()); err != nil {
 			return nil, err
 		}
@@ -164,13 +168,14 @@ func prepare(l layout, o Options) (map[string]string, error) {
 func (cp *ControlPlane) startControllers(ctx context.Context) error {
 	if !cp.opts.WithoutControllerManager {
 		cp.opts.Progress("starting kube-controller-manager")
-		if _, err := cp.start("kube-controller-manager", controllerManagerFlags(cp.layout, cp.opts), LayerControllers); err != nil {
+		bin := cmp.Or(cp.opts.NodeBin, cp.opts.Bin)
+		if _, err := cp.start(bin, "kube-controller-manager", controllerManagerFlags(cp.layout, cp.opts), LayerControllers); err != nil {
 			return err
 		}
 	}
 	if !cp.opts.WithoutScheduler {
 		cp.opts.Progress("starting kube-scheduler")
-		if _, err := cp.start("kube-scheduler", schedulerFlags(cp.layout), LayerControllers); err != nil {
+		if _, err := cp.start(cp.opts.Bin, "kube-scheduler", schedulerFlags(cp.layout), LayerControllers); err != nil {
 			return err
 		}
 	}
@@ -184,7 +189,7 @@ func (cp *ControlPlane) startControllers(ctx context.Context) error {
 // startAPIServer starts the API server and waits until it answers on its port.
 func (cp *ControlPlane) startAPIServer(ctx context.Context) error {
 	cp.opts.Progress("starting kube-apiserver on port %d", cp.opts.Ports.Secure)
-	p, err := cp.start("kube-apiserver", apiServerFlags(cp.layout, cp.opts), LayerAPIServer)
+	p, err := cp.start(cp.opts.Bin, "kube-apiserver", apiServerFlags(cp.layout, cp.opts), LayerAPIServer)
 	if err != nil {
 		return err
 	}
@@ -212,10 +217,10 @@ func (cp *ControlPlane) RestartAPIServer(ctx context.Context) error {
 	return Wait{cp.apiServer, "API server", StartLimit, cp.opts.Progress}.until(ctx, apiServerReady(cp.Config))
 }
 
-func (cp *ControlPlane) start(name string, flags []string, layer int) (*proc.Process, error) {
+func (cp *ControlPlane) start(bin, name string, flags []string, layer int) (*proc.Process, error) {
 	return cp.group.Start(proc.Spec{
 		Name: name,
-		Path: filepath.Join(cp.opts.Bin, name),
+		Path: filepath.Join(bin, name),
 		Args: flags,
 		Log:  cp.layout.log(name),
 	}, layer, cp.opts.Grace)

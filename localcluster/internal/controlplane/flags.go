@@ -69,7 +69,7 @@ func apiServerFlags(l layout, o Options) []string {
 	if o.AuthenticationConfig != "" {
 		flags = append(flags, "--authentication-config="+o.AuthenticationConfig)
 	}
-	if o.RealNodes {
+	if o.realNodes() {
 		// Evict Pods from a lost node after half a minute, not after five.
 		return append(flags,
 			"--kubelet-client-certificate="+l.kubeletClientCert(),
@@ -94,28 +94,23 @@ func controllerManagerFlags(l layout, o Options) []string {
 		"--kubeconfig=" + l.partKubeconfig("kube-controller-manager"),
 		"--service-account-private-key-file=" + l.serviceAccountKey(),
 		"--root-ca-file=" + l.servingCert(),
+	}
+	if !o.realNodes() {
+		return flags // of cmd/kube, which has no others
+	}
+	flags = append(flags,
 		"--leader-elect=false",
 		"--secure-port=0",
-		"--controllers=" + controllers(o),
+		"--controllers=*,-node-ipam-controller",
 		"--node-monitor-grace-period=20s",
 		"--kube-api-qps=2000",
 		"--kube-api-burst=4000",
 		"--profiling=false",
-	}
+	)
 	for _, kind := range []string{"deployment", "replicaset", "job", "cron-job", "namespace", "endpoint", "service-endpoint", "serviceaccount-token", "statefulset", "daemonset"} {
 		flags = append(flags, "--concurrent-"+kind+"-syncs=20")
 	}
 	return append(flags, "--concurrent-gc-syncs=50")
-}
-
-// controllers returns the value of --controllers. Simulated nodes must not be declared lost, nor their Pods evicted, while this
-// process is stopped.
-func controllers(o Options) string {
-	const all = "*,-node-ipam-controller"
-	if o.RealNodes {
-		return all
-	}
-	return all + ",-node-lifecycle-controller,-taint-eviction-controller"
 }
 
 func schedulerFlags(l layout) []string {

@@ -15,7 +15,7 @@ const architecture = runtime.GOARCH
 var programs = map[string]string{"ip": "iproute2", "nft": "nftables", "mount": "mount", "conntrack": "conntrack"}
 
 // built are the programs that the nodes consist of.
-var built = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "kubelet", "kube-proxy", "dns", "pause", "cni/bridge", "cni/host-local", "cni/loopback"}
+var built = []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "kubelet", "kube-proxy", "kube-controller-manager", "dns", "pause", "cni/bridge", "cni/host-local", "cni/loopback"}
 
 // Missing names everything that real nodes need and that is not there, with how to get it.
 func Missing(bin string) error {
