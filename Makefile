@@ -4,7 +4,7 @@ SHELL := /bin/bash
 
 GO      ?= go
 # As in hack/env.sh: the same flags everywhere, so that all builds, tests and linters share one compile cache.
-export GOFLAGS := $(if $(findstring -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLAGS) -trimpath))
+export GOFLAGS := $(if $(findstring -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLAGS) -trimpath -gcflags=all=-dwarf=false))
 export CGO_ENABLED ?= 0
 # component-base insists on vX.Y.Z at the front.
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo v0.1.0-dev+$$(git describe --always --dirty 2>/dev/null || echo unknown))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,13 +42,21 @@ func Install(ctx context.Context, cfg *rest.Config, dir string, done func(name s
 		return fmt.Errorf("making client: %w", err)
 	}
 	var names []string
+	group, applying := errgroup.WithContext(ctx)
 	for _, o := range objects {
-		if _, err := dyn.Resource(resources[o.GetKind()]).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "raygate-local", Force: true}); err != nil {
-			return fmt.Errorf("applying %s: %w", o.GetName(), err)
-		}
+		group.Go(func() error {
+			_, err := dyn.Resource(resources[o.GetKind()]).Apply(applying, o.GetName(), o, metav1.ApplyOptions{FieldManager: "raygate-local", Force: true})
+			if err != nil {
+				return fmt.Errorf("applying %s: %w", o.GetName(), err)
+			}
+			return nil
+		})
 		if o.GetKind() == definition {
 			names = append(names, o.GetName())
 		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	slices.Sort(names)
 	for _, name := range names {
