@@ -70,7 +70,6 @@ func run(ctx context.Context, kubeconfig, keyFile, rootCAFile string) error {
 	m.untyped.Start(ctx.Done())
 	close(m.started)
 
-	go wait.UntilWithContext(ctx, func(context.Context) { m.mapper.Reset() }, discoveryPeriod)
 	var group wait.Group
 	for _, l := range loops {
 		group.StartWithContext(ctx, l)
@@ -84,7 +83,7 @@ type manager struct {
 	client    kubernetes.Interface
 	metadata  metadata.Interface
 	discovery discovery.DiscoveryInterface
-	mapper    meta.ResettableRESTMapper
+	mapper    meta.ResettableRESTMapper // the garbage collector resets it when kinds come or go
 	scales    scale.ScalesGetter
 
 	typed   informers.SharedInformerFactory
