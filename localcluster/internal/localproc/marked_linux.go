@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // marked returns the processes whose environment has all these entries. Zombies have no environment and are left out.
@@ -19,13 +21,46 @@ func marked(marks ...string) []int {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// Processes of other users are unreadable and do not belong to this supervisor.
-		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err == nil && hasAll(environ, marks) {
+		if hasAll(environment(filepath.Join("/proc", e.Name())), marks) {
 			out = append(out, pid)
 		}
 	}
 	return out
+}
+
+// startTime is how long a process may take to start a program.
+const startTime = time.Second
+
+// environment returns the environment of the process with this folder of /proc. A process that starts a program (execve) has none for a moment, which is
+// waited for. Processes of other users are unreadable and do not belong to this supervisor.
+func environment(dir string) []byte {
+	for begin := time.Now(); time.Since(begin) < startTime; time.Sleep(time.Millisecond) {
+		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || len(environ) > 0 || !starting(dir) {
+			return environ
+		}
+	}
+	return nil
+}
+
+// starting reports whether a process without environment may have one soon. See proc_pid_stat(5) for the fields; Linux sets that of the code last.
+func starting(dir string) bool {
+	const codeStart, envStart, envEnd, first = 26, 50, 51, 3 // numbers of fields; the name before the first may contain spaces
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	switch {
+	case len(fields) <= envEnd-first:
+		return false
+	case fields[envStart-first] != fields[envEnd-first]:
+		return true // it has got one since
+	case fields[codeStart-first] != "0":
+		return false
+	}
+	_, err = os.Readlink(filepath.Join(dir, "exe"))
+	return err == nil // neither a zombie nor a thread of the kernel
 }
 
 func hasAll(environ []byte, marks []string) bool {

@@ -84,6 +84,22 @@ func TestKillPod(t *testing.T) {
 	}
 }
 
+// TestExecution: a process is found while it starts another program, too, when it has no environment for a moment.
+func TestExecution(t *testing.T) {
+	needMarks(t)
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := New(t.TempDir(), 1)
+	start(t, r, "a", "exec "+script)
+	for i := range 300 {
+		if len(marked(r.run)) == 0 {
+			t.Fatalf("not found at look %d", i)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	r, _ := New(t.TempDir(), 1)
 	release, err := r.Acquire(t.Context())
