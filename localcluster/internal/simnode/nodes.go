@@ -80,7 +80,7 @@ func (s *Simulator) register(ctx context.Context, i int) error {
 	if _, err := nodes.Create(ctx, want, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("registering %s: %w", want.Name, err)
 	}
-	// The controller manager writes to new nodes as well.
+	// Users write to nodes, too.
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
 		if err != nil {
