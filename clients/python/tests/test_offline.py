@@ -365,7 +365,7 @@ def test_interrupted_run_says_what_goes_on(gateway, capsys):
             raise Stopped
 
     pending, running = ({"submissionId": "s", "status": status} for status in ("PENDING", "RUNNING"))
-    gateway.plan = [(201, pending), (200, running), (201, pending)]
+    gateway.plan = [(201, pending), (200, running), (201, pending), (200, pending)]
     shown = []
 
     def show(state):
