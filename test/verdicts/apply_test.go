@@ -185,7 +185,8 @@ func kubectl(t *testing.T, input string, args ...string) (stdout, stderr string,
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), await.Limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, programs.Binary("k8s/kubectl"), args...)
+	limit := "--request-timeout=" + await.Limit.String() // by itself kubectl gives the API server 32 s for its OpenAPI document, which a busy machine may exceed
+	cmd := exec.CommandContext(ctx, programs.Binary("k8s/kubectl"), append([]string{limit}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+lab.Kubeconfig)
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer
