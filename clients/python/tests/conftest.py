@@ -4,7 +4,9 @@ this; test/realray runs it with real Ray, of the image $RAYGATE_IMAGE."""
 import http.server
 import json
 import os
+import sys
 import threading
+import traceback
 import uuid
 
 import pytest
@@ -83,7 +85,7 @@ class Gateway(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     def handle_error(self, *_):
-        """Prints nothing, as a client that was cancelled may close its connection when capsys is closed already. A client under test sees the error, too."""
+        traceback.print_exc(file=sys.__stderr__)  # not sys.stderr: a request may fail while pytest closes that of capsys, as when its client was cancelled
 
 
 @pytest.fixture
