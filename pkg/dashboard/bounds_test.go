@@ -99,6 +99,9 @@ func TestRoomForAnswers(t *testing.T) {
 
 // A log is read piece by piece, whatever its length.
 func TestLogIsNotHeld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 50 MiB")
+	}
 	c := serve(t, Config{Room: func(context.Context, int64) error { return errors.New("a log needs no room") }}, repeated(`{"more": [1], "logs": "`, `line\n`, `"}`, 50<<20))
 	log, err := c.JobLogs(t.Context(), "demo")
 	if err != nil {
@@ -152,6 +155,7 @@ func TestLogThatIsTooLongOrBreaksOff(t *testing.T) {
 
 // A dashboard that stops in the middle of a log ends it with an error; a reader that is slow does not.
 func TestLogThatStalls(t *testing.T) {
+	t.Parallel()
 	c := serve(t, Config{LogsTimeout: 500 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
 		_, _ = io.WriteString(w, `{"logs":"abc`)

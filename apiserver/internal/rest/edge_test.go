@@ -103,6 +103,9 @@ func routes(t *testing.T) []target {
 
 // Hostile bodies to every route: none causes a server error.
 func TestHostileBodiesToEveryRoute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends a thousand long bodies")
+	}
 	h := newGateway(t, false)
 	bodies := map[string]string{
 		"deep": strings.Repeat(`{"spec":`, 10000), "wide": `{"spec":{"workerGroupSpecs":[` + strings.Repeat("{},", 30000) + `{}]}}`,

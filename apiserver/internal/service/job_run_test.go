@@ -115,6 +115,9 @@ func TestFollowAcrossARestartingDashboard(t *testing.T) {
 
 // Ray returns the end of a long log only, with a note on top. Nothing of that shows.
 func TestLongLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 17 MiB by each transport")
+	}
 	var b strings.Builder
 	for i := 0; b.Len() < 17<<20; i++ {
 		fmt.Fprintf(&b, "step %d of a training that writes a lot\n", i)

@@ -337,6 +337,9 @@ func TestSubmissionMessageIsLossless(t *testing.T) {
 
 // A page has no more bytes than gRPC clients take, and says where the next one begins.
 func TestPagesOfLongSubmissions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("submits 4 MiB")
+	}
 	w := newWorld(t)
 	want := map[string]bool{}
 	for n := range 4 {

@@ -145,6 +145,9 @@ func TestUnknownReviews(t *testing.T) {
 
 // TestLargeLists: a hundred objects of 1 MiB pass in one review.
 func TestLargeLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("converts 100 MiB")
+	}
 	hooks, _ := registered(t)
 	var body bytes.Buffer
 	body.WriteString(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"ray.io/v1alpha1","objects":[`)

@@ -51,6 +51,9 @@ func TestPythonClientSharesLogins(t *testing.T) {
 // python runs the interpreter of hack/python.sh among the tests of the Python client. Without one the test is skipped.
 func python(t *testing.T, env []string, args ...string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("installs what the Python client needs")
+	}
 	root := filepath.Join("..", "..", "..", "..")
 	var stderr bytes.Buffer
 	find := exec.CommandContext(t.Context(), filepath.Join(root, "hack", "python.sh"))
