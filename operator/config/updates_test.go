@@ -32,6 +32,7 @@ import (
 type updates struct {
 	kind, plural string
 	policy       validating.Validator
+	rules        []celrules.Placed[celrules.Rule] // those of the CRD, for has
 }
 
 // updatesOf compiles the policy of a kind.
@@ -62,7 +63,7 @@ func updatesOf(t testing.TB, kind string) updates {
 	return updates{kind, plural, validating.NewValidator(
 		compile(&validating.ValidationCondition{Expression: v.Expression, Message: v.Message, Reason: v.Reason}),
 		matchconditions.NewMatcher(compile(conditions...), p.Spec.FailurePolicy, "policy", "validate", p.Name),
-		compile(), compile(&validating.MessageExpressionCondition{MessageExpression: v.MessageExpression}), p.Spec.FailurePolicy, nil)}
+		compile(), compile(&validating.MessageExpressionCondition{MessageExpression: v.MessageExpression}), p.Spec.FailurePolicy, nil), nil}
 }
 
 // attributes are those of an update.
@@ -117,7 +118,9 @@ func dropNulls(value any) {
 func TestUpdates(t *testing.T) {
 	policies := map[string]updates{}
 	for _, checks := range validation.AllChecks() {
-		policies[checks.Kind] = updatesOf(t, checks.Kind)
+		u := updatesOf(t, checks.Kind)
+		u.rules = celrules.RulesOf(u.plural)
+		policies[checks.Kind] = u
 	}
 	broken := 0
 	for _, e := range append(examples.All(), examples.Nested()...) {
@@ -149,7 +152,7 @@ func TestUpdates(t *testing.T) {
 
 // has reports whether the policy has the rule of an error. The CRD validates parts that the object did not have before.
 func (u updates) has(before *unstructured.Unstructured, err *field.Error) bool {
-	return slices.ContainsFunc(celrules.RulesOf(u.plural), func(r celrules.Placed[celrules.Rule]) bool {
+	return slices.ContainsFunc(u.rules, func(r celrules.Placed[celrules.Rule]) bool {
 		_, existed, _ := unstructured.NestedFieldNoCopy(before.Object, strings.Split(r.Node, ".")...)
 		at := strings.TrimPrefix(r.Node+strings.NewReplacer("['", "[", "']", "]").Replace(r.Item.Field), ".")
 		return r.Item.ID == err.Origin && r.Item.Ratchet != rule.CreateOnly && !r.Item.Partly && strings.HasPrefix(err.Field, at) && (existed || r.Node == "")

@@ -328,6 +328,7 @@ func inTime[T any](t *testing.T, call func() (T, error)) T {
 
 // TestDeadlines has servers that never answer, or answer without an end.
 func TestDeadlines(t *testing.T) {
+	t.Parallel()
 	short := Config{ReadTimeout: 50 * time.Millisecond, SubmitTimeout: 50 * time.Millisecond, LogsTimeout: 50 * time.Millisecond}
 	cases := map[string]http.HandlerFunc{
 		"no answer": func(_ http.ResponseWriter, r *http.Request) {

@@ -96,6 +96,7 @@ func TestTailRefused(t *testing.T) {
 
 // TestTailEndsWithItsReader ends streams that wait for a frame which never comes, and that outlive the time for a handshake.
 func TestTailEndsWithItsReader(t *testing.T) {
+	t.Parallel()
 	open := make(chan struct{})
 	defer close(open)
 	c := tailServer(t, func(*websocket.Conn) { <-open }, "one\n")

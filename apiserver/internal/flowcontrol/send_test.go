@@ -35,6 +35,7 @@ func ask(t *testing.T, ctx context.Context, conn *grpc.ClientConn, name string, 
 // An answer that its client does not take is in flight until the client cancels, takes it, or loses the connection. Other calls on the connection, which
 // may be those of other users behind a proxy, are not touched.
 func TestAnswerThatNobodyTakes(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
 	for name, tc := range map[string]struct {
 		options []grpc.CallOption

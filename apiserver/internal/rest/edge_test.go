@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -307,27 +308,29 @@ func (b blocking) Write(p []byte) (int, error) {
 
 // The bytes of a page count until the client has them.
 func TestRoomForPages(t *testing.T) {
-	object := fmt.Sprintf(`{"metadata":{"name":"a","annotations":{"a":%q}}}`, strings.Repeat("x", 700<<10))
-	item, err := store.ParseItem([]byte(object))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := build(t, full{page: &store.Page{Items: []*store.Item{item}}}, false, flowcontrol.Limits{CallerBytes: 1 << 20}, authn.NewAnyone())
-	stalled := blocking{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		h.ServeHTTP(stalled, httptest.NewRequest(http.MethodGet, clusters+"?view=FULL", nil))
-	}()
-	<-stalled.begun
-	if w := call(h, "GET", clusters+"?view=FULL", ""); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "TOO_MANY_BYTES") || w.Header().Get("Retry-After") == "" {
-		t.Errorf("beside a page that is not taken: %d %.200s", w.Code, w.Body)
-	}
-	close(stalled.take)
-	<-done
-	for range 3 {
-		if w := call(h, "GET", clusters+"?view=FULL", ""); w.Code != http.StatusOK || w.Body.Len() < len(object) {
-			t.Errorf("after it: %d, %d bytes", w.Code, w.Body.Len())
+	synctest.Test(t, func(t *testing.T) {
+		object := fmt.Sprintf(`{"metadata":{"name":"a","annotations":{"a":%q}}}`, strings.Repeat("x", 700<<10))
+		item, err := store.ParseItem([]byte(object))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		h := build(t, full{page: &store.Page{Items: []*store.Item{item}}}, false, flowcontrol.Limits{CallerBytes: 1 << 20}, authn.NewAnyone())
+		stalled := blocking{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			h.ServeHTTP(stalled, httptest.NewRequest(http.MethodGet, clusters+"?view=FULL", nil))
+		}()
+		<-stalled.begun
+		if w := call(h, "GET", clusters+"?view=FULL", ""); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "TOO_MANY_BYTES") || w.Header().Get("Retry-After") == "" {
+			t.Errorf("beside a page that is not taken: %d %.200s", w.Code, w.Body)
+		}
+		close(stalled.take)
+		<-done
+		for range 3 {
+			if w := call(h, "GET", clusters+"?view=FULL", ""); w.Code != http.StatusOK || w.Body.Len() < len(object) {
+				t.Errorf("after it: %d, %d bytes", w.Code, w.Body.Len())
+			}
+		}
+	})
 }

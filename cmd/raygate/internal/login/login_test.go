@@ -44,6 +44,7 @@ func open(t *testing.T, p *oidcprovider.Provider, change func(string) string) fu
 func same(url string) string { return url }
 
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	p := oidcprovider.New(t)
 	l := newLogin(p)
 	if err := l.Browser(trusting(t, p), 0, open(t, p, same)); err != nil {
@@ -108,6 +109,7 @@ func TestClientSecretAndPort(t *testing.T) {
 }
 
 func TestDevice(t *testing.T) {
+	t.Parallel()
 	p := oidcprovider.New(t)
 	l, shown := newLogin(p), ""
 	err := l.Device(trusting(t, p), func(url, code string) {
