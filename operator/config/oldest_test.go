@@ -14,6 +14,9 @@ import (
 // TestPoliciesOnOldestKubernetes compiles the policies, and the conditions of the webhooks, as Kubernetes 1.30 does,
 // the first in which policies are there by default. It lets new expressions use the libraries of the release before.
 func TestPoliciesOnOldestKubernetes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles all policies once more")
+	}
 	libraries := environment.MustBaseEnvSet(version.MajorMinor(1, 29))
 	compiled := 0
 	compiler := func() *cel.CompositedCompiler {

@@ -161,6 +161,9 @@ func (u updates) has(before *unstructured.Unstructured, err *field.Error) bool {
 
 // TestPoliciesCompileFast bounds what the API server allocates for a policy when it starts. Before that it admits no write, of any kind.
 func TestPoliciesCompileFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles all policies once more")
+	}
 	for _, checks := range validation.AllChecks() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

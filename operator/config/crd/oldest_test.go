@@ -26,6 +26,9 @@ var oldestLibraries = version.MajorMinor(1, 29)
 // oldest supported Kubernetes, and looks for parts of schemas that it does not know. optionalOldSelf is what makes 1.30
 // the oldest.
 func TestRulesOnOldestKubernetes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the rules of all CRDs once more")
+	}
 	for _, plural := range plurals {
 		t.Run(plural, func(t *testing.T) {
 			crd := loadCRD(t, plural)

@@ -164,6 +164,9 @@ func kept(t *testing.T, path string, before, now any, owned map[string]bool) {
 
 // TestPlanIsIdempotent: random registries and random Pods, planned twice. By JSON and as Go types the same comes out.
 func TestPlanIsIdempotent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plans 3,000 random Pods")
+	}
 	loaded, changed := 0, 0
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 11))
